@@ -99,10 +99,7 @@ export const resizeMachine = setup({
           { guard: 'isUnderWay', actions: ['recordConditions'], target: '.InProgress' },
         ],
         GRANTED: { actions: ['recordConditions'], target: '.InProgress' },
-        FAILED: [
-          { guard: 'isAsBefore', actions: ['recordConditions'] },
-          { actions: ['recordConditions'], target: '.Failing' },
-        ],
+        FAILED: { actions: ['recordConditions'], target: '.Failing' },
         ACTUATED: { actions: ['recordConditions'], target: '.Actuated' },
       },
       states: {
@@ -116,7 +113,13 @@ export const resizeMachine = setup({
         },
         Failing: {
           description: 'The last try failed: it waits for the next one',
-          on: { UNDER_WAY: { actions: ['recordConditions'] } },
+          on: {
+            UNDER_WAY: { actions: ['recordConditions'] },
+            FAILED: {
+              description: 'It has failed since the first try, also where the reason is told in other words',
+              actions: ['recordConditions'],
+            },
+          },
         },
       },
     },

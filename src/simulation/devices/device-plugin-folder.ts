@@ -39,7 +39,7 @@ const NOTICED_MS = 2_000;
 const WRITE_MS = 30;
 const SLOW_WRITE_MS = 10_000;
 const SLOW = 0.2;
-const DIES_AT_WRITE = 0.1;
+const DIES_AT_WRITE = 0.06;
 
 const WRONG: readonly Partial<RegisterRequest>[] = [
   { version: 'v7' },

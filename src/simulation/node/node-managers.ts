@@ -93,7 +93,7 @@ function managedDevices(devices: DeviceManager): Managed {
   return {
     providers: [devices],
     subsystems: [deviceSubsystem(devices)],
-    start: (view) => devices.start(view.pods),
+    start: (view) => devices.start(view),
     stop: () => devices.stop(),
   };
 }

@@ -20,7 +20,7 @@ import type { ContainerAdditions } from '../../policies/cri/container-config.ts'
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { Container, ContainerStatus, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
-import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
+import type { NodeView } from '../node/pod-node.ts';
 import type { HintProvider } from '../topology/hint-provider.ts';
 import { DeviceAllocator } from './device-allocator.ts';
 import { type DeviceRecord, DeviceRecords } from './device-records.ts';
@@ -28,6 +28,9 @@ import { DeviceStock } from './device-stock.ts';
 import { DeviceWaits } from './device-waits.ts';
 import type { DevicesFile } from './devices-file.ts';
 import type { DevicePlugin } from './remote-device-plugin.ts';
+
+/** The pods that the runtime has, and which pods are over. */
+type DeviceHolders = Pick<NodeView, 'pods' | 'isPodTerminated'>;
 
 export class DeviceManager implements HintProvider {
   readonly name = 'devices';
@@ -46,7 +49,7 @@ export class DeviceManager implements HintProvider {
   readonly #allocator: DeviceAllocator;
   readonly #file: DevicesFile;
   readonly #life = new AbortController();
-  #running: () => Iterable<RuntimePodStatus> = () => [];
+  #view: DeviceHolders = { pods: () => [], isPodTerminated: () => false };
 
   /** Reads what a former agent has written. */
   constructor(context: AgentContext, folder: string, file: DevicesFile) {
@@ -65,9 +68,8 @@ export class DeviceManager implements HintProvider {
     for (const resource of Object.keys(registered)) this.#stock.recall(resource);
   }
 
-  /** `running`: the pods that the runtime has. */
-  start(running: () => Iterable<RuntimePodStatus>): void {
-    this.#running = running;
+  start(view: DeviceHolders): void {
+    this.#view = view;
   }
 
   /** Calls under way reject. Resolves when nothing is written any more. */
@@ -174,6 +176,7 @@ export class DeviceManager implements HintProvider {
   allocate(pod: Pod, container: Container, hint: TopologyHint | undefined): void {
     if (this.#allocator.requests(container).size === 0) return;
     if (this.#runs(pod.metadata.uid)) return;
+    this.#takeBack(pod.metadata.uid);
     this.#allocator.reserve(pod, container, hint?.numaNodes);
   }
 
@@ -248,8 +251,23 @@ export class DeviceManager implements HintProvider {
     }
   }
 
+  /** A pod that ended while no agent ran has a record still: nothing of it is to run, and nothing does. */
+  #takeBack(except: string): void {
+    const ended = this.#records.pods.filter(
+      (uid) => uid !== except && this.#view.isPodTerminated(uid) && !this.#runs(uid),
+    );
+    for (const uid of ended) this.#records.release(uid);
+    if (ended.length > 0) this.#writeLater();
+  }
+
+  #writeLater(): void {
+    this.#write().catch((error: unknown) => {
+      this.#context.logger.warn({}, `Devices: ${errorMessage(error)}`);
+    });
+  }
+
   #runs(uid: string): boolean {
-    for (const pod of this.#running()) if (pod.uid === uid) return isRunning(pod);
+    for (const pod of this.#view.pods()) if (pod.uid === uid) return isRunning(pod);
     return false;
   }
 
@@ -260,9 +278,7 @@ export class DeviceManager implements HintProvider {
     const after = this.#stock.servedDevices(resource);
     const ids = new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])]);
     const changed = [...ids].filter((id) => before?.get(id)?.isHealthy !== after?.get(id)?.isHealthy);
-    this.#write().catch((error: unknown) => {
-      this.#context.logger.warn({ resource }, `Devices: ${errorMessage(error)}`);
-    });
+    this.#writeLater();
     const holders = this.#records.holders(resource, new Set(changed));
     if (holders.length > 0) this.healthChanges.next(holders);
     this.changes.next();

@@ -133,7 +133,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
     cgroupDriver: () => cgroups.driver,
     start: (view) => {
       upkeep.start(view);
-      devices.start(view.pods);
+      devices.start(view);
       cpusets?.updates.start(view);
       oomWatch = new OOMWatch(context);
     },

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { createActor } from 'xstate';
 import { runningActors } from '../../../../src/agent/actors/agent-actor.ts';
 import { ResizeStates } from '../../../../src/agent/actors/resize/resize-states.ts';
+import { resizeMachine } from '../../../../src/agent/machines/resize-machine.ts';
 import { supervisorMachine } from '../../../../src/agent/machines/supervisor-machine.ts';
 import { allocationFromPod } from '../../../../src/agent/policies/resize/allocation.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
@@ -59,4 +60,22 @@ test('the actor of a pod that has gone ends', () => {
   states.asked(LARGER);
   states.forget(uid);
   expect(resizes()).toEqual([]);
+});
+
+test('a resize has failed since the first try, also where each try fails with another message', () => {
+  const conditions = (message: string) => ({
+    inProgress: { type: 'PodResizeInProgress', status: 'True', reason: 'Error', message } as const,
+  });
+  let entered = 0;
+  const actor = createActor(resizeMachine, {
+    inspect: (event) => {
+      if (event.type !== '@xstate.microstep') return;
+      entered += event._transitions.filter(({ target }) => target !== undefined).length;
+    },
+  }).start();
+  for (const used of ['70', '71', '72'])
+    actor.send({ type: 'FAILED', conditions: conditions(`${used} Mi used`) });
+  expect(actor.getSnapshot().value).toMatchObject({ Actuation: 'Failing' });
+  expect(actor.getSnapshot().context.conditions.inProgress?.message).toBe('72 Mi used');
+  expect(entered).toBe(1);
 });

@@ -130,13 +130,28 @@ test('a pod of which something runs is not judged by a next agent, though its pl
   const { devices, admit } = bed();
   const sandbox = { id: 's1', ready: true, attempt: 0, createdAt: 0, networkMode: 'POD' };
   const reference = { uid: 'runs', name: 'runs', namespace: 'default' };
-  devices.start(() => [{ ...emptyRuntimePodStatus(reference, 0), sandboxes: [sandbox] }]);
+  devices.start({
+    pods: () => [{ ...emptyRuntimePodStatus(reference, 0), sandboxes: [sandbox] }],
+    isPodTerminated: () => true,
+  });
   devices.gone(GPU);
   expect(await admit(pod('runs', 1))).toBeUndefined();
   expect(held(devices, 'runs')).toEqual(held(first.devices, 'runs'));
   expect(await admit(pod('rebooted', 1))).toMatchObject({
     message: `Allocate failed due to no healthy devices present; cannot allocate unhealthy devices ${GPU}, which is unexpected`,
   });
+});
+
+test('devices of a pod that ended while no agent ran are free for the next pod, those of one that runs are not', async () => {
+  const first = bed();
+  for (const uid of ['ended', 'stays']) await first.admit(pod(uid, 1));
+  await first.devices.stop();
+  const { devices, admit } = bed({}, ['a', 'b']);
+  devices.start({ pods: () => [], isPodTerminated: (uid) => uid === 'ended' });
+  expect(await admit(pod('next', 1))).toBeUndefined();
+  expect(devices.holders.toSorted()).toEqual(['next', 'stays']);
+  expect(held(devices, 'next')).toEqual(held(first.devices, 'ended'));
+  expect(await admit(pod('last', 1))).toMatchObject({ reason: 'UnexpectedAdmissionError' });
 });
 
 test('a next agent knows who has which device, and gives none of them away', async () => {

@@ -34,7 +34,10 @@ afterEach(async () => {
 /** An agent that starts, and the first plugin that registers with it. */
 async function agent(): Promise<{ readonly registered: Promise<RegisterRequest> }> {
   const { promise: registered, resolve } = Promise.withResolvers<RegisterRequest>();
-  const socket = new RegistrationSocket(folder, (request) => Promise.resolve(resolve(request)));
+  const socket = new RegistrationSocket(folder, (request) => {
+    resolve(request);
+    return Promise.resolve();
+  });
   sockets.push(socket);
   await socket.open();
   return { registered };
