@@ -218,20 +218,27 @@ export class DeviceManager implements HintProvider {
   async additions(pod: Pod, container: Container | EphemeralContainer): Promise<ContainerAdditions> {
     const requests = this.#allocator.requests(container);
     const { uid } = pod.metadata;
-    const { signal } = this.#life;
-    for (const [resource, count] of requests)
-      if (count > 0) await this.#preStart(uid, container.name, resource);
     if (requests.size === 0) return {};
     const isMissing = [...requests].some(
-      ([resource, count]) => count > 0 && this.#records.find(uid, container.name, resource) === undefined,
+      ([resource, count]) =>
+        count > 0 && this.#records.find(uid, container.name, resource)?.answer === undefined,
     );
-    // The record was lost while the pod ran.
-    if (isMissing) {
-      this.#allocator.reserve(pod, container, undefined);
-      await this.#allocator.complete(pod, container.name, signal);
-      await this.#write();
-    }
+    if (isMissing) await this.#allocateLate(pod, container);
+    for (const [resource, count] of requests)
+      if (count > 0) await this.#preStart(uid, container.name, resource);
     return containerDevices(this.#records.of(uid, container.name).flatMap(({ answer }) => answer ?? []));
+  }
+
+  /** The record was lost while the pod ran. What cannot be had now is chosen anew with the next try. */
+  async #allocateLate(pod: Pod, container: Container | EphemeralContainer): Promise<void> {
+    try {
+      this.#allocator.reserve(pod, container, undefined);
+      await this.#allocator.complete(pod, container.name, this.#life.signal);
+    } catch (error) {
+      this.#records.dropReserved(pod.metadata.uid, container.name);
+      throw error;
+    }
+    await this.#write();
   }
 
   async #preStart(uid: string, container: string, resource: string): Promise<void> {

@@ -57,6 +57,12 @@ export class DeviceRecords {
     else this.#pods.delete(uid);
   }
 
+  /** What is set aside for the container, and its plugin has not answered. */
+  dropReserved(uid: string, container: string): void {
+    for (const { resource, answer } of this.of(uid, container))
+      if (answer === undefined) this.drop(uid, container, resource);
+  }
+
   /** Whether the pod had any. */
   release(uid: string): boolean {
     return this.#pods.delete(uid);

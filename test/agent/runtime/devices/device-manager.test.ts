@@ -142,6 +142,20 @@ test('a pod of which something runs is not judged by a next agent, though its pl
   });
 });
 
+test('a container whose record was lost gets devices when it is created, also if its plugin has failed it before', async () => {
+  const answers = [
+    Promise.reject(new Error('on fire')),
+    Promise.resolve({ ...NOTHING, envs: { IDS: 'yes' } }),
+  ];
+  answers[0]?.catch(() => undefined);
+  const { devices } = bed({ allocate: () => answers.shift() ?? Promise.reject(new Error('no more')) });
+  const lost = pod('lost', 1);
+  const create = () => devices.additions(lost, lost.spec.containers[0]!);
+  await expect(create()).rejects.toThrow('on fire');
+  expect(devices.holds('lost')).toBe(false);
+  expect(await create()).toMatchObject({ envs: [{ key: 'IDS', value: 'yes' }] });
+});
+
 test('devices of a pod that ended while no agent ran are free for the next pod, those of one that runs are not', async () => {
   const first = bed();
   for (const uid of ['ended', 'stays']) await first.admit(pod(uid, 1));
