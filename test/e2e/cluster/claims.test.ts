@@ -208,21 +208,24 @@ describeOnCluster(
     test('pods wait for what this node cannot mount, and end cleanly when they are deleted', async () => {
       const block = { volumeMode: 'Block' };
       await cluster.controlPlane.apply(
+        // Nobody attaches it.
         persistentVolume('csi', { csi: { driver: 'csi.example.com', volumeHandle: 'h' } }),
+        persistentVolume('nfs', { nfs: { server: '127.0.0.1', path: '/' } }),
         local('away', { nodeAffinity: ON('elsewhere') }),
         local('none', { local: { path: join(disk, 'none') } }),
         local('block', block),
         persistentVolume('options', { hostPath: { path: disk }, mountOptions: ['noatime'] }),
-        ...['csi', 'away', 'none', 'options'].map((name) => claim(name)),
+        ...['csi', 'nfs', 'away', 'none', 'options'].map((name) => claim(name)),
         claim('block', block),
       );
-      for (const name of ['csi', 'away', 'none', 'options']) await create(name, claimed(name), undefined);
+      for (const name of ['csi', 'nfs', 'away', 'none', 'options'])
+        await create(name, claimed(name), undefined);
       const devices = cluster.server({ volumeDevices: [{ name: 'data', devicePath: '/dev/x' }] });
       await create('block', claimed('block'), undefined, { containers: [devices] });
       await create('inline', { name: 'data', nfs: { server: '127.0.0.1', path: '/' } }, undefined);
       await told(
-        'csi',
-        'MountVolume.SetUp failed for volume "pv-csi" : a PersistentVolume of csi (driver csi.example.com) is not supported',
+        'nfs',
+        'MountVolume.SetUp failed for volume "pv-nfs" : a PersistentVolume of nfs is not supported',
       );
       await told(
         'away',
