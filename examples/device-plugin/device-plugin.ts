@@ -68,8 +68,10 @@ function register(): void {
   const client = new grpc.Client(`unix:${AGENT}`, grpc.credentials.createInsecure());
   const request = { version: 'v1beta1', endpoint: 'lamps.sock', resourceName: RESOURCE };
   client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, (error) => {
-    console.log(error ? `not registered: ${error.message}` : `registered ${RESOURCE}`);
+    console.log(error ? `not registered yet: ${error.message}` : `registered ${RESOURCE}`);
     client.close();
+    // The agent's socket is there a moment before the agent listens.
+    if (error) setTimeout(register, 500);
   });
 }
 
