@@ -20,7 +20,7 @@ import type { ContainerAdditions } from '../../policies/cri/container-config.ts'
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { Container, ContainerStatus, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
-import type { NodeView } from '../node/pod-node.ts';
+import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import type { HintProvider } from '../topology/hint-provider.ts';
 import { DeviceAllocator } from './device-allocator.ts';
 import { type DeviceRecord, DeviceRecords } from './device-records.ts';
@@ -29,8 +29,12 @@ import { DeviceWaits } from './device-waits.ts';
 import type { DevicesFile } from './devices-file.ts';
 import type { DevicePlugin } from './remote-device-plugin.ts';
 
-/** The pods that the runtime has, and which pods are over. */
-type DeviceHolders = Pick<NodeView, 'pods' | 'isPodTerminated'>;
+/** The pods that may have devices. */
+interface DeviceHolders {
+  /** Those that the runtime has. */
+  pods(): Iterable<RuntimePodStatus>;
+  isPodTerminated(uid: string): boolean;
+}
 
 export class DeviceManager implements HintProvider {
   readonly name = 'devices';
