@@ -28,7 +28,6 @@ export function openCsi(core: AgentCore, { csi, cluster, nodeName }: CsiDeps): N
     podsKnown: () => volumes.podsKnown(),
     handlers: drivers.handlers,
     volumesInUse: () => volumes.inUse(),
-    views: () => volumes.views(),
     beginStop: () => drivers.stop(),
     stop: () => volumes.stop(),
   };

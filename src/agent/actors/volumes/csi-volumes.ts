@@ -15,15 +15,6 @@ export interface CsiVolumesParts {
   readonly onChange: () => void;
 }
 
-export interface CsiVolumeView {
-  readonly name: string;
-  readonly state: string;
-  /** Unix ms. */
-  readonly since: number;
-  readonly pods: readonly string[];
-  readonly problem: string | undefined;
-}
-
 export class CsiVolumes implements CsiStaging {
   readonly #context: ActorContext;
   readonly #parts: CsiVolumesParts;
@@ -50,7 +41,8 @@ export class CsiVolumes implements CsiStaging {
     return used;
   }
 
-  leave(podUID: string): void {
+  async leave(podUID: string): Promise<void> {
+    await this.#found;
     for (const volume of this.#volumes.values())
       if (volume.snapshot.context.pods.includes(podUID)) volume.leave(podUID);
   }
@@ -90,13 +82,6 @@ export class CsiVolumes implements CsiStaging {
     return attachable.map(([name]) => name).sort(compareTexts);
   }
 
-  views(): readonly CsiVolumeView[] {
-    return Array.from(this.#volumes.values(), ({ name, snapshot: { value, context } }) => {
-      const { since, pods, problem } = context;
-      return { name, state: value, since, pods, problem };
-    });
-  }
-
   stop(): void {
     for (const volume of this.#volumes.values()) volume.stop();
     this.#parts.csi.close();
@@ -110,11 +95,11 @@ export class CsiVolumes implements CsiStaging {
         const pods = published.filter((one) => uniqueVolumeName(one) === name).map(({ podUID }) => podUID);
         this.#begin(volume, pods);
       }
+      this.#isKnown = true;
+      if (all.size > 0) this.#parts.onChange();
     } catch (error) {
       this.#context.logger.warn({}, `Cannot read which volumes are on this node: ${errorMessage(error)}`);
     }
-    this.#isKnown = true;
-    if (this.#volumes.size > 0) this.#parts.onChange();
   }
 
   #begin({ driver, handle }: CsiVolumeKey, pods: readonly string[]): CsiVolumeActor {

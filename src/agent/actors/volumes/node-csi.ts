@@ -1,5 +1,4 @@
 import type { PluginHandlers } from '../../plugins/registration/plugin-handler.ts';
-import type { CsiVolumeView } from './csi-volumes.ts';
 
 /** The CSI drivers and their volumes, as the agent sees them. */
 export interface NodeCsi {
@@ -13,5 +12,4 @@ export interface NodeCsi {
   readonly handlers: PluginHandlers;
   /** For the node's status; undefined while it is not known. */
   volumesInUse(): readonly string[] | undefined;
-  views(): readonly CsiVolumeView[];
 }

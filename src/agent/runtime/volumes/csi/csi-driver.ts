@@ -37,7 +37,7 @@ export class CsiDriver {
     this.#client = new GrpcClient(`CSI driver ${name}`, endpoint);
   }
 
-  info(signal?: AbortSignal): Promise<CsiNodeInfo> {
+  info(signal: AbortSignal): Promise<CsiNodeInfo> {
     return this.#call(NODE_GET_INFO, {}, signal);
   }
 
@@ -49,11 +49,11 @@ export class CsiDriver {
     return this.#capabilities;
   }
 
-  async stage(request: StageRequest, signal?: AbortSignal): Promise<void> {
+  async stage(request: StageRequest, signal: AbortSignal): Promise<void> {
     await this.#call(NODE_STAGE, request, signal);
   }
 
-  async unstage(volumeId: string, stagingPath: string, signal?: AbortSignal): Promise<void> {
+  async unstage(volumeId: string, stagingPath: string, signal: AbortSignal): Promise<void> {
     await this.#call(NODE_UNSTAGE, { volumeId, stagingPath }, signal);
   }
 

@@ -60,7 +60,7 @@ export interface CsiStaging {
     signal: AbortSignal,
   ): Promise<Texts>;
   /** Nothing is published into the pod any more. */
-  leave(podUID: string): void;
+  leave(podUID: string): Promise<void>;
   waitOf(podUID: string): VolumeWait | undefined;
 }
 
@@ -193,7 +193,7 @@ export class CsiNode implements CsiMounts {
   async unmount(podUID: string, { volumesDir }: Pick<PodPaths, 'volumesDir'>): Promise<void> {
     const folders = await subfolders(join(volumesDir, pluginFolder('csi')), 1);
     await allOrFirstFailure(folders.map((folder) => this.#unpublish(folder)));
-    this.#staging?.leave(podUID);
+    await this.#staging?.leave(podUID);
   }
 
   async #unpublish(folder: string): Promise<void> {
