@@ -7,7 +7,6 @@ import {
   withoutDriver,
   withoutNodeId,
 } from '../../policies/volumes/csi-registration.ts';
-import { StateletError } from '../../../types/errors.ts';
 import type { CSINode, Node } from '../../../types/kubernetes.ts';
 import { hasReason } from '../service/api-error.ts';
 import type { ApiServer } from '../service/api-server.ts';
@@ -72,7 +71,7 @@ export class CsiNodeObjects {
     try {
       return await this.#api.get<CSINode>(target, { signal });
     } catch (error) {
-      if (error instanceof StateletError && hasReason(error, 'NotFound')) return undefined;
+      if (hasReason(error, 'NotFound')) return undefined;
       throw error;
     }
   }

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { readdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeFolder } from '../../../../system/make-folder.ts';
 import { errnoCode, ifThere } from '../../../../system/system-errors.ts';
 import { allOrFirstFailure } from '../../../../system/promises.ts';
 import { sleep } from '../../../../system/timer.ts';
@@ -30,9 +29,11 @@ import type { ApiObjects, StorageObjects } from '../../../../types/api-objects.t
 import { errorKind, errorMessage, StateletError } from '../../../../types/errors.ts';
 import type { CSIDriver, Pod } from '../../../../types/kubernetes.ts';
 import type { CsiMounts, PodVolume } from '../kinds/volume-kind.ts';
+import { makeMountPoint } from '../kinds/volume-folder.ts';
 import { giveVolumeToGroup } from '../kinds/volume-group.ts';
 import { mountedPaths } from '../mounter.ts';
-import { PLUGIN_FOLDER_MODE, PRIVATE_FOLDER_MODE, type PodPaths } from '../pod-paths.ts';
+import type { PodPaths } from '../pod-paths.ts';
+import { foldersIn } from '../sub-path.ts';
 import { type CsiDriver, WORDS_MAX_LENGTH } from './csi-driver.ts';
 import type { VolumeCapability } from './csi-messages.ts';
 import { readVolData, removeVolData, type VolData, writeVolData } from './vol-data.ts';
@@ -168,18 +169,12 @@ export class CsiNode implements CsiMounts {
         ...(object?.spec.serviceAccountTokenInSecrets !== true && tokens),
       },
     };
-    await this.#makeFolder(folder);
+    await makeMountPoint(folder);
     await writeVolData(folder, this.#volDataOf(volume));
     try {
       await driver.publish(request, signal);
     } catch (error) {
-      // What the driver has not done for certain leaves nothing behind: else the folder stays, until the driver has unpublished it.
-      if (
-        !isUncertain(errorKind(error)) &&
-        !signal.aborted &&
-        !(await mountedPaths()).has(request.targetPath)
-      )
-        await removePublished(folder).catch(() => undefined);
+      await dropUnlessUncertain(request.targetPath, error, signal);
       throw error;
     }
     if (givesFilesToGroup(source, capabilities, object?.spec.fsGroupPolicy))
@@ -191,22 +186,20 @@ export class CsiNode implements CsiMounts {
   }
 
   async unmount(podUID: string, { volumesDir }: Pick<PodPaths, 'volumesDir'>): Promise<void> {
-    const folders = await subfolders(join(volumesDir, pluginFolder('csi')), 1);
+    const folders = await foldersIn(join(volumesDir, pluginFolder('csi')));
     await allOrFirstFailure(folders.map((folder) => this.#unpublish(folder)));
     await this.#staging?.leave(podUID);
   }
 
   async #unpublish(folder: string): Promise<void> {
     const data = await readVolData(folder);
+    const target = join(folder, 'mount');
     if (data !== undefined) {
       const { driverName, volumeHandle } = data;
-      const target = join(folder, 'mount');
       await this.#driver(driverName, 'unmounter failed to get CSI client').unpublish(volumeHandle, target);
-      const what = `CSI driver ${driverName} has unpublished volume ${volumeHandle}`;
-      if ((await mountedPaths()).has(target))
-        throw new StateletError('FailedPrecondition', `${what}, but ${target} is still mounted`);
+      await refuseMounted(target, `CSI driver ${driverName} has unpublished volume ${volumeHandle}`);
     }
-    await removePublished(folder);
+    await removeTarget(target);
   }
 
   // Asked by the charts of volumes.
@@ -232,7 +225,7 @@ export class CsiNode implements CsiMounts {
     if (!this.#isStaged(source, capabilities)) return;
     const stagingPath = this.stagingPath(source);
     const secrets = await this.#secrets('NodeStageSecretRef', source.stageSecret);
-    await this.#makeFolder(stagingPath);
+    await makeMountPoint(stagingPath);
     const data = { volumeHandle: source.handle, driverName: source.driver };
     await writeVolData(dirname(stagingPath), data);
     const request = {
@@ -246,8 +239,7 @@ export class CsiNode implements CsiMounts {
     try {
       await driver.stage(request, signal);
     } catch (error) {
-      if (!isUncertain(errorKind(error)) && !(await mountedPaths()).has(stagingPath))
-        await removeStaged(stagingPath).catch(() => undefined);
+      await dropUnlessUncertain(stagingPath, error, signal);
       throw error;
     }
   }
@@ -259,11 +251,8 @@ export class CsiNode implements CsiMounts {
     if ((await readVolData(folder)) === undefined) return;
     const driver = this.#driver(driverName, 'attacher.UnmountDevice failed to create newCsiDriverClient');
     await driver.unstage(handle, stagingPath, signal);
-    if ((await mountedPaths()).has(stagingPath)) {
-      const message = `CSI driver ${driverName} has unstaged volume ${handle}, but ${stagingPath} is still mounted`;
-      throw new StateletError('FailedPrecondition', message);
-    }
-    await removeStaged(stagingPath);
+    await refuseMounted(stagingPath, `CSI driver ${driverName} has unstaged volume ${handle}`);
+    await removeTarget(stagingPath);
   }
 
   /** Where the driver stages the volume. */
@@ -275,13 +264,15 @@ export class CsiNode implements CsiMounts {
   async found(): Promise<FoundCsiVolumes> {
     const staged: CsiVolumeKey[] = [];
     const published: FoundCsiVolumes['published'][number][] = [];
-    for (const folder of await subfolders(this.#stagingDir, 2)) {
-      const data = await this.#readable(folder);
-      if (data) staged.push({ driver: data.driverName, handle: data.volumeHandle });
+    for (const ofDriver of await foldersIn(this.#stagingDir)) {
+      for (const folder of await foldersIn(ofDriver)) {
+        const data = await this.#readable(folder);
+        if (data) staged.push({ driver: data.driverName, handle: data.volumeHandle });
+      }
     }
     const podsDir = join(this.#parts.rootDir, 'pods');
     for (const podUID of (await ifThere(readdir(podsDir))) ?? []) {
-      for (const folder of await subfolders(join(podsDir, podUID, 'volumes', pluginFolder('csi')), 1)) {
+      for (const folder of await foldersIn(join(podsDir, podUID, 'volumes', pluginFolder('csi')))) {
         const data = await this.#readable(folder);
         if (data && data.volumeLifecycleMode !== 'Ephemeral')
           published.push({ driver: data.driverName, handle: data.volumeHandle, podUID });
@@ -349,12 +340,6 @@ export class CsiNode implements CsiMounts {
     }
     return { [CSI_TOKENS_KEY]: JSON.stringify(tokens) };
   }
-
-  async #makeFolder(folder: string): Promise<void> {
-    await makeFolder(dirname(dirname(folder)), PRIVATE_FOLDER_MODE);
-    await makeFolder(dirname(folder), PLUGIN_FOLDER_MODE);
-    await makeFolder(folder, PRIVATE_FOLDER_MODE);
-  }
 }
 
 function sourceOf(pod: Pod, volume: PodVolume['volume'], claimed: PodVolume['claimed']): CsiSource {
@@ -393,17 +378,23 @@ function expiryOf(token: string): string | undefined {
   }
 }
 
-/** Never removes what is in a folder of a driver: a mount that was overlooked would lose its files. */
-async function removePublished(folder: string): Promise<void> {
-  await removeEmpty(join(folder, 'mount'));
-  await removeVolData(folder);
-  await removeEmpty(folder);
+/** Throws where the driver has said that nothing is mounted there any more, and something is. */
+async function refuseMounted(target: string, what: string): Promise<void> {
+  if (!(await mountedPaths()).has(target)) return;
+  throw new StateletError('FailedPrecondition', `${what}, but ${target} is still mounted`);
 }
 
-async function removeStaged(stagingPath: string): Promise<void> {
-  await removeEmpty(stagingPath);
-  await removeVolData(dirname(stagingPath));
-  await removeEmpty(dirname(stagingPath));
+/** What the driver has not done for certain leaves nothing behind: else all stays, until the driver has undone it. */
+async function dropUnlessUncertain(target: string, error: unknown, signal: AbortSignal): Promise<void> {
+  if (signal.aborted || isUncertain(errorKind(error)) || (await mountedPaths()).has(target)) return;
+  await removeTarget(target).catch(() => undefined);
+}
+
+/** The folder of a mount, and what is beside it. Never what is in it: a mount that was overlooked would lose its files. */
+async function removeTarget(target: string): Promise<void> {
+  await removeEmpty(target);
+  await removeVolData(dirname(target));
+  await removeEmpty(dirname(target));
 }
 
 async function removeEmpty(folder: string): Promise<void> {
@@ -414,14 +405,6 @@ async function removeEmpty(folder: string): Promise<void> {
     const message = `${folder} is not empty or still mounted, it is left as it is: ${errorMessage(error)}`;
     throw new StateletError('FailedPrecondition', message, { cause: error });
   }
-}
-
-/** The folders so many levels below. */
-async function subfolders(folder: string, depth: number): Promise<readonly string[]> {
-  const names = (await ifThere(readdir(folder))) ?? [];
-  const paths = names.map((name) => join(folder, name));
-  if (depth === 1) return paths;
-  return (await Promise.all(paths.map((path) => subfolders(path, depth - 1)))).flat();
 }
 
 function sha256(text: string): string {

@@ -1,13 +1,12 @@
 import { readdir, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeFolder } from '../../../../system/make-folder.ts';
 import { type ClaimedVolume, failedStep } from '../../../policies/volumes/claimed-volume.ts';
 import { podFsGroup } from '../../../policies/volumes/volume-ownership.ts';
 import { pluginFolder } from '../../../policies/volumes/volume-source.ts';
 import { errnoCode, ifThere } from '../../../../system/system-errors.ts';
 import { StateletError } from '../../../../types/errors.ts';
 import { bindMount, mountedPaths } from '../mounter.ts';
-import { PLUGIN_FOLDER_MODE, PRIVATE_FOLDER_MODE } from '../pod-paths.ts';
+import { makeMountPoint } from './volume-folder.ts';
 import { giveVolumeToGroup } from './volume-group.ts';
 import type { PodVolume, VolumeKind, VolumeNode, VolumeSetUp } from './volume-kind.ts';
 
@@ -42,9 +41,7 @@ async function setUp(volume: LocalVolume, node: VolumeNode, signal: AbortSignal)
   await checkFolder(volume);
   await giveToPod(volume, [...mounted].filter(isOtherMountOf(volume)), node, signal);
   signal.throwIfAborted();
-  await makeFolder(dirname(dirname(folder)), PRIVATE_FOLDER_MODE);
-  await makeFolder(dirname(folder), PLUGIN_FOLDER_MODE);
-  await makeFolder(folder, PRIVATE_FOLDER_MODE);
+  await makeMountPoint(folder);
   await bindMount(path, folder, [...(isReadOnly ? ['ro'] : []), ...mountOptions]);
 }
 

@@ -57,9 +57,14 @@ export async function makeVolumeFolder(folder: string, ownership: Ownership): Pr
 
 /** The root of a volume that is a filesystem. The mount sets mode and group. */
 export async function mountVolumeFolder(folder: string, filesystem: MemoryFilesystem): Promise<void> {
+  await makeMountPoint(folder);
+  if (!(await hasFilesystem(folder))) await mountFilesystem(filesystem, folder);
+}
+
+/** The empty folder on which a volume is mounted: only the agent has access while nothing is. */
+export async function makeMountPoint(folder: string): Promise<void> {
   await makePluginFolder(folder);
   await makeFolder(folder, PRIVATE_FOLDER_MODE);
-  if (!(await hasFilesystem(folder))) await mountFilesystem(filesystem, folder);
 }
 
 /**
