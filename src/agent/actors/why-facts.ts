@@ -104,7 +104,7 @@ function whyKnown(
     sinceMs: entry && supervisor.registry.inStateSince(entry),
     delay: snapshot?.context.delay,
     mountProblem: outcome?.kind === 'notMounted' ? outcome.problem : undefined,
-    pluginWait: supervisor.registry.pluginWait(uid),
+    podWait: supervisor.registry.podWait(uid),
     rejection: snapshot?.context.rejection,
     override: snapshot?.context.statusOverride,
     endedMs: recorded?.life.end?.endedMs,

@@ -56,7 +56,7 @@ export class NodePods {
     const { devices, csi } = agent.parts;
     const registry = new PodRegistry(loop.context, {
       synced: () => loop.synced,
-      pluginWait: (uid) => devices?.waitOf(uid) ?? csi?.waitOf(uid),
+      podWait: (uid) => devices?.waitOf(uid) ?? csi?.waitOf(uid),
       observers: measurements ? [podObserver(measurements)] : [],
     });
     this.#resizeStates = new ResizeStates(loop.context);

@@ -2,7 +2,7 @@
 import { type ActorRefFrom, createActor, type SnapshotFrom } from 'xstate';
 import type { PodEvent, PodTag, RuntimeHolds } from '../../machines/pod-context.ts';
 import type { PodContext, podMachine } from '../../machines/pod-machine.ts';
-import type { PodWait } from '../../policies/devices/plugin-wait.ts';
+import type { PodWait } from '../../policies/pod/pod-wait.ts';
 import { fullName, parsePodFullName } from '../../policies/pod/pod-kinds.ts';
 import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
 import type { Clock } from '../../../types/clock.ts';
@@ -36,7 +36,7 @@ export interface PodRegistryParts {
   readonly synced: () => boolean;
   readonly observers?: readonly PodObserver[];
   /** Of a pod, by its UID. Undefined where pods can have no devices. */
-  readonly pluginWait?: ((uid: string) => PodWait | undefined) | undefined;
+  readonly podWait?: ((uid: string) => PodWait | undefined) | undefined;
 }
 
 export class PodRegistry {
@@ -117,8 +117,8 @@ export class PodRegistry {
   }
 
   /** The call of a device plugin that the pod waits for. */
-  pluginWait(uid: string): PodWait | undefined {
-    return this.#parts.pluginWait?.(uid);
+  podWait(uid: string): PodWait | undefined {
+    return this.#parts.podWait?.(uid);
   }
 
   // The questions of docs/lifecycle.md. Each takes a UID.

@@ -1,5 +1,5 @@
 import { stateName } from '../transitions.ts';
-import { podWaitText } from '../../policies/devices/plugin-wait.ts';
+import { podWaitText } from '../../policies/pod/pod-wait.ts';
 import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { PodWorker, ServedPod } from '../../../types/served-pod.ts';
@@ -45,7 +45,7 @@ function served(
   const { uid } = pod.metadata;
   const status = statusManager.get(uid);
   const snapshot = entry?.actor.getSnapshot();
-  const wait = registry.pluginWait(uid);
+  const wait = registry.podWait(uid);
   const since = wait && new Date(wait.since).toISOString();
   const waitsFor = wait && since ? podWaitText(wait, since) : snapshot?.context.delay?.message;
   return {

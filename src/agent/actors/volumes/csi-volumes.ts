@@ -1,7 +1,7 @@
 /** The volumes of CSI drivers that are on this node, or are to be. Each has an actor, from the first pod that wants it until it is unstaged. */
 import type { CsiVolumeWish } from '../../machines/csi-volume-machine.ts';
 import { uniqueVolumeName } from '../../policies/volumes/csi-source.ts';
-import type { VolumeWait } from '../../policies/devices/plugin-wait.ts';
+import type { VolumeWait } from '../../policies/pod/pod-wait.ts';
 import { compareTexts } from '../../policies/formats/text-order.ts';
 import type { CsiNode, CsiStaging, CsiVolumeKey } from '../../runtime/volumes/csi/csi-node.ts';
 import { errorMessage } from '../../../types/errors.ts';

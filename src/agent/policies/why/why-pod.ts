@@ -1,7 +1,7 @@
 /** What a pod does, since when, what it waits for and until when, in two sentences. */
 import type { Rejection } from '../admission/rejection.ts';
 import type { StartDelay } from '../admission/start-delay.ts';
-import { type PodWait, podWaitText } from '../devices/plugin-wait.ts';
+import { type PodWait, podWaitText } from '../pod/pod-wait.ts';
 import { isManifestPod, isStaticPod } from '../pod/pod-kinds.ts';
 import { countedStatuses, podSummary } from '../status/pod-table.ts';
 import { isTerminalPhase, type PodStatusOverride } from '../termination/pod-termination.ts';
@@ -32,7 +32,7 @@ export interface PodWhyFacts {
   readonly delay: StartDelay | undefined;
   /** Why the volumes could not be set up, where the last sync failed by that. */
   readonly mountProblem?: string | undefined;
-  readonly pluginWait?: PodWait | undefined;
+  readonly podWait?: PodWait | undefined;
   readonly rejection: Rejection | undefined;
   /** What the part that ended the pod says of it. */
   readonly override: PodStatusOverride | undefined;
@@ -81,9 +81,9 @@ function sentencesOf(facts: PodWhyFacts): readonly string[] {
   if (state === '') return [said(facts, 'has not been taken up yet'), containersText(facts)];
   if (state.startsWith('Terminated')) return endedSentences(facts);
   if (state.startsWith('Terminating') || state === 'Syncing.Draining') return endingSentences(facts);
-  const { pluginWait, nowMs } = facts;
-  if (pluginWait) {
-    const text = podWaitText(pluginWait, atTime(pluginWait.since, nowMs));
+  const { podWait, nowMs } = facts;
+  if (podWait) {
+    const text = podWaitText(podWait, atTime(podWait.since, nowMs));
     return [said(facts, text), containersText(facts)];
   }
   if (facts.delay) return [said(facts, decapitalised(facts.delay.message)), containersText(facts)];

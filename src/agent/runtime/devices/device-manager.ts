@@ -11,7 +11,7 @@ import {
 } from '../../policies/devices/device-list.ts';
 import type { HeldDevices } from '../../../types/pod-resources.ts';
 import type { DevicesCheckpoint } from '../../policies/devices/devices-checkpoint.ts';
-import type { PluginWait } from '../../policies/devices/plugin-wait.ts';
+import type { PluginWait } from '../../policies/pod/pod-wait.ts';
 import { isRunning } from '../../policies/cri/runtime-pod-status.ts';
 import { podLimits, textsOf } from '../../policies/pod/resources.ts';
 import type { TopologyHint, TopologyHints } from '../../policies/topology/topology-hint.ts';

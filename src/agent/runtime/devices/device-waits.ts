@@ -1,6 +1,6 @@
 /** Which pods wait for which plugins now. */
 import type { Clock } from '../../../types/clock.ts';
-import type { PluginWait } from '../../policies/devices/plugin-wait.ts';
+import type { PluginWait } from '../../policies/pod/pod-wait.ts';
 
 interface PodWait extends PluginWait {
   readonly uid: string;

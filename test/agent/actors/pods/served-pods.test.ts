@@ -18,9 +18,9 @@ function served(...events: PodEvent[]) {
   return servedWith(undefined, ...events);
 }
 
-function servedWith(pluginWait: PodRegistryParts['pluginWait'], ...events: PodEvent[]) {
+function servedWith(podWait: PodRegistryParts['podWait'], ...events: PodEvent[]) {
   const parent = createActor(supervisorMachine, { input: { sources: [] } });
-  const registry = new PodRegistry(testContext({ parent }), { synced: () => true, pluginWait });
+  const registry = new PodRegistry(testContext({ parent }), { synced: () => true, podWait });
   const { uid, name, namespace } = pod.metadata;
   registry.spawn({ uid, name, namespace }, 'nothing', podChart);
   for (const event of events) registry.send(uid, event);

@@ -65,12 +65,12 @@ describe('a pod that waits', () => {
 
   test('for a device plugin names the plugin and the call, whatever it waited for before', () => {
     const delay = nameDelay({ namespace: 'shop', name: 'web', uid: 'u-0' });
-    const pluginWait = {
+    const podWait = {
       resource: 'example.com/gpu',
       call: 'PreStartContainer',
       since: NOW - 20_000,
     } as const;
-    expect(why('Syncing.Working', [SIDE], { delay, pluginWait })).toBe(
+    expect(why('Syncing.Working', [SIDE], { delay, podWait })).toBe(
       'shop/web has waited since 10:31:40Z (20s ago) for the device plugin of example.com/gpu to answer PreStartContainer. ' +
         '1 of 2 containers run, 1 is ready.',
     );

@@ -6,7 +6,7 @@ import { errnoCode, ifThere } from '../../../../system/system-errors.ts';
 import { allOrFirstFailure } from '../../../../system/promises.ts';
 import { sleep } from '../../../../system/timer.ts';
 import { shortLine } from '../../../policies/formats/terminal-text.ts';
-import type { VolumeWait } from '../../../policies/devices/plugin-wait.ts';
+import type { VolumeWait } from '../../../policies/pod/pod-wait.ts';
 import { failedStep } from '../../../policies/volumes/claimed-volume.ts';
 import {
   CSI_TOKENS_KEY,
