@@ -25,7 +25,8 @@ async function runExamples(folder: string): Promise<readonly Outcome[]> {
   const files = ['first', 'second'].map((name) => join(import.meta.dirname, `files/${name}.example.ts`));
   const flags = ['--runInBand', '--testMatch', '**/*.example.ts', '--json', '--outputFile', report];
   const command = [join(ROOT, 'node_modules/jest/bin/jest.js'), ...flags, '--runTestsByPath', ...files];
-  const env = { ...process.env, HOME: '/home/example' };
+  // A report with colours, which a CI asks for, cannot be read below.
+  const env = { ...process.env, HOME: '/home/example', NO_COLOR: '1' };
   await new Promise<void>((resolve) => {
     execFile(process.execPath, command, { cwd: ROOT, env }, () => resolve());
   });
