@@ -15,6 +15,7 @@ import {
 } from '../../src/embedded/containers/proc.ts';
 import { removeEmptyCgroups } from '../../src/agent/runtime/cgroups/cgroup-removal.ts';
 import { processGroup } from '../../src/embedded/process-cgroups.ts';
+import { errorMessage } from '../../src/types/errors.ts';
 import type { ContainerStatus, Pod } from '../../src/types/kubernetes.ts';
 import { BIN_ARGS } from './built.ts';
 import { type Launcher, THIS_MACHINE } from './launcher.ts';
@@ -230,6 +231,8 @@ export class Daemon {
     await waitFor(() => this.ending !== undefined, {
       what: `the daemon to end on ${signal}`,
       timeoutMs: TIMEOUT_MS,
+    }).catch((error: unknown) => {
+      throw new Error(`${errorMessage(error)}; ${this.#transcript()}`);
     });
     return this.ending ?? null;
   }

@@ -193,12 +193,18 @@ export class ContainerdBed {
       this.resume();
       if (this.#running() === undefined) await this.start();
       const left = await this.leftovers();
-      if (left.length > 0) throw new Error(`left in the runtime: ${left.join('; ')}`);
+      if (left.length > 0) throw new Error(`left in the runtime: ${left.join('; ')}\n${this.#warnings()}`);
     } finally {
       await this.launcher.stop?.();
       await wipe(this.dir);
       this.#janitor.stdin?.end('nothing to do\n');
     }
+  }
+
+  /** The last lines of containerd's log that tell of a problem. */
+  #warnings(): string {
+    const lines = this.logs.split('\n').filter((line) => /level=(?:warning|error)/u.test(line));
+    return lines.slice(-20).join('\n');
   }
 
   #running(): ChildProcess | undefined {
