@@ -49,7 +49,9 @@ export const adapter: VectorAdapter = {
       });
       return { error: null, env: Object.fromEntries(env.map(({ key, value }) => [key, value])) };
     } catch (error) {
-      return { error: kubeletsText(errorMessage(error)) };
+      // The kubelet tells of the first alone of what is missing.
+      const [first = ''] = errorMessage(error).split('; ');
+      return { error: kubeletsText(first) };
     }
   },
 };

@@ -36,7 +36,7 @@ export interface EnvFacts extends PodAddresses {
 
 /**
  * The container's environment in the order of its spec; of two entries with one name the later one counts. Variables for services
- * come last, where their names are not used. Throws a StateletError: NotFound for an object or a key that does not exist,
+ * come last, where their names are not used. Throws a StateletError: NotFound for objects and keys that do not exist,
  * FailedPrecondition for a reference to an object where there is no API server and while services are not known, InvalidArgument
  * for a field or resource that does not exist and for more than Linux takes, which `size` counts.
  */
@@ -49,21 +49,51 @@ export function containerEnv(
   const ofServices = facts.services ? serviceVariables(pod, facts.services) : NO_VARIABLES;
   const env = new Map<string, string>();
   const set = (name: string, value: string | undefined) => env.set(name, size.variable(name, value));
+  const missing = new MissingReferences();
   for (const source of container.envFrom ?? []) {
-    if (!facts.objects) refuseEnvFrom(source, container);
-    else for (const [name, value] of envFromValues(source, facts.objects)) set(name, value);
+    const { objects } = facts;
+    if (!objects) refuseEnvFrom(source, container);
+    else
+      missing.reading(() => {
+        for (const [name, value] of envFromValues(source, objects)) set(name, value);
+      });
   }
   const known = { get: (name: string) => env.get(name) ?? ofServices.get(name) };
   const referred = referredValues(pod, container, facts);
   for (const entry of container.env ?? []) {
     if (entry.value) set(entry.name, expandVariables(entry.value, known));
-    else {
-      const value = referred(entry);
-      if (value !== undefined) set(entry.name, value);
-    }
+    else
+      missing.reading(() => {
+        const value = referred(entry);
+        if (value !== undefined) set(entry.name, value);
+      });
   }
+  missing.refuse();
   for (const [name, value] of ofServices) if (!env.has(name)) set(name, value);
   return Array.from(env, ([key, value]) => ({ key, value }));
+}
+
+/** As many are told of: a message in a status stays short. */
+const MISSING_MAX = 10;
+
+/** What the variables refer to and does not exist. The kubelet tells of the first alone; whoever has to make it wants to know of all. */
+class MissingReferences {
+  readonly #problems = new Set<string>();
+
+  /** Once something is missing, only what is missing as well counts: the first problem is the kubelet's. */
+  reading(read: () => void): void {
+    try {
+      read();
+    } catch (error) {
+      const isMissing = error instanceof StateletError && error.kind === 'NotFound';
+      if (isMissing && this.#problems.size < MISSING_MAX) this.#problems.add(error.message);
+      if (this.#problems.size === 0) throw error;
+    }
+  }
+
+  refuse(): void {
+    if (this.#problems.size > 0) throw new StateletError('NotFound', [...this.#problems].join('; '));
+  }
 }
 
 /**

@@ -115,8 +115,9 @@ function waiting(
   if (lacking !== undefined) return `waits for ${lacking}${next}`;
   if (reason === 'ContainerCreating' || reason === 'PodInitializing' || reason === '')
     return `waits for ${place} to be created`;
-  if (missingObjects([message], facts.pod) !== undefined)
-    return `waits for ${missingObjects([message, ...waitingMessages(facts)], facts.pod) ?? ''}${next}`;
+  const problems = message.split('; ');
+  if (missingObjects(problems, facts.pod) !== undefined)
+    return `waits for ${lackingText(problems, place, facts.pod, waitingProblems(facts))}${next}`;
   return `cannot start ${place}: ${reason}${colon(message)}${next}`;
 }
 
@@ -126,16 +127,25 @@ function lackingBefore(facts: ObstacleFacts): string | undefined {
   const { reason: failure = '', message = '' } = latest(facts, Object.keys(BEFORE_CONTAINERS)) ?? {};
   const problems = (facts.mountProblem ?? message).split('; ');
   const what = BEFORE_CONTAINERS[facts.mountProblem === undefined ? failure : 'FailedMount'];
-  if (what === undefined) return undefined;
-  const missing = missingObjects(problems, facts.pod);
-  const others = otherProblems(problems, facts.pod).join('; ');
+  return what === undefined ? undefined : lackingText(problems, what, facts.pod);
+}
+
+/** `elsewhere`: of these problems only the objects are named. */
+function lackingText(
+  problems: readonly string[],
+  what: string,
+  pod: Pod,
+  elsewhere: readonly string[] = [],
+): string {
+  const missing = missingObjects([...problems, ...elsewhere], pod);
+  const others = otherProblems(problems, pod).join('; ');
   const rest = others === '' ? undefined : `${what}: ${others}`;
   return [missing, rest].filter((part) => part !== undefined).join('; and for ');
 }
 
-/** What the containers wait for that are started side by side. */
-function waitingMessages({ status }: ObstacleFacts): readonly string[] {
-  return (status?.containerStatuses ?? []).map(({ state }) => state?.waiting?.message ?? '');
+/** Of the containers that are started side by side. */
+function waitingProblems({ status }: ObstacleFacts): readonly string[] {
+  return (status?.containerStatuses ?? []).flatMap(({ state }) => state?.waiting?.message?.split('; ') ?? []);
 }
 
 /** Undefined where the container does not wait for its image. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { containerEnv } from '../../../../src/agent/policies/cri/container-env.ts';
 import { envObjectNames, referencedObjects } from '../../../../src/agent/policies/cri/env-objects.ts';
+import { StateletError } from '../../../../src/types/errors.ts';
 import type { Container, Pod } from '../../../../src/types/kubernetes.ts';
 import { podOf } from '../../../support/pod-status-facts.ts';
 
@@ -63,6 +64,24 @@ describe('variables', () => {
     ],
   ])('cannot be had from %s', (_, valueFrom, message) => {
     expect(() => envOf({ env: [{ name: 'X', valueFrom }] })).toThrow(message);
+  });
+
+  test('name all that is missing, each once and ten at most, and nothing that is wrong besides', () => {
+    const envFrom = [{ configMapRef: { name: 'none' } }, { secretRef: { name: 'login' } }];
+    const env = [
+      { name: 'A', valueFrom: ofMap('settings', 'x') },
+      { name: 'B', valueFrom: ofMap('none', 'x') },
+      { name: 'C', valueFrom: { fieldRef: { fieldPath: 'spec.none' } } },
+      { name: 'D', valueFrom: ofSecret('login', 'x') },
+    ];
+    const missing = ['configmap "none" not found', "couldn't find key x in ConfigMap ns/settings"];
+    const message = [...missing, "couldn't find key x in Secret ns/login"].join('; ');
+    expect(() => envOf({ envFrom, env })).toThrow(new StateletError('NotFound', message));
+    const many = Array.from({ length: 12 }, (_, index) => ({
+      name: `X${index}`,
+      valueFrom: ofMap('settings', `x${index}`),
+    }));
+    expect(() => envOf({ env: many })).toThrow(/^(?:[^;]*; ){9}[^;]*x9 in ConfigMap ns\/settings$/);
   });
 
   test('are left out where what is missing is optional', () => {

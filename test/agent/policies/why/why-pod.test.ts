@@ -174,6 +174,20 @@ describe('a pod that waits', () => {
     );
   });
 
+  test('for variables of one container names all that it lacks, and what else is wrong with them', () => {
+    const problem =
+      `secret "keys" not found; couldn't find key color in ConfigMap shop/conf; ` +
+      'environment variable key "Z" not found in file "/f.env"';
+    const statuses = [
+      waits('app', 'CreateContainerConfigError', problem),
+      waits('side', 'CrashLoopBackOff', 'back-off'),
+    ];
+    expect(why('Syncing.BackingOff', statuses)).toBe(
+      'shop/web waits for Secret shop/keys and key color of ConfigMap shop/conf, which do not exist; ' +
+        'and for container app: environment variable key "Z" not found in file "/f.env". 0 of 2 containers run.',
+    );
+  });
+
   test('for a key of an object says which', () => {
     const problem = "couldn't find key color in ConfigMap shop/conf";
     const creating = [
