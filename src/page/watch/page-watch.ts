@@ -2,7 +2,7 @@
 import type { AnyActorRef } from 'xstate';
 import type { CoreEvent } from '../../types/kubernetes.ts';
 import type { Transition, TransitionKind } from '../../types/transition.ts';
-import { uidOfActor } from '../../agent/actors/pods/pod-registry.ts';
+import { type PodRegistry, uidOfActor } from '../../agent/actors/pods/pod-registry.ts';
 import type { StatusManager } from '../../agent/actors/pods/status-manager.ts';
 import type { NodeTransitions } from '../../agent/actors/transitions.ts';
 
@@ -18,6 +18,7 @@ const UIDS_MAX = 10_000;
 export interface PageWatchOptions {
   readonly feed: NodeTransitions;
   readonly statusManager: Pick<StatusManager, 'news'>;
+  readonly waitChanges: PodRegistry['waitChanges'];
   readonly watchEvents: (listener: (change: { readonly event: CoreEvent }) => void) => () => void;
 }
 
@@ -45,8 +46,9 @@ export class PageWatch {
   }
 
   #begin(): () => void {
-    const { feed, statusManager, watchEvents } = this.#options;
-    const statuses = statusManager.news.subscribe(({ uid }) => this.#podChanged(uid));
+    const { feed, statusManager, waitChanges, watchEvents } = this.#options;
+    const news = statusManager.news.subscribe(({ uid }) => this.#podChanged(uid));
+    news.add(waitChanges.subscribe((uids) => uids.forEach((uid) => this.#podChanged(uid))));
     const ends = [
       feed.subscribe((kind, actor, atMs, { event }) => {
         if (kind.chart === 'pod') this.#podChanged(this.#uidOf(actor));
@@ -58,7 +60,7 @@ export class PageWatch {
       }),
     ];
     return () => {
-      statuses.unsubscribe();
+      news.unsubscribe();
       for (const end of ends) end();
       this.#uids.clear();
     };

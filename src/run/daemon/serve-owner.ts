@@ -1,4 +1,5 @@
 /** Puts together what a daemon serves to the owner of its root folder alone. Loaded when a client first asks for it. */
+import { merge } from 'rxjs';
 import type { NodeAgent } from '../../agent/actors/node-agent.ts';
 import type { StateletConfig } from '../../agent/config/config.ts';
 import { MANIFEST_BYTES_MAX } from '../../agent/sources/manifests/manifest-limits.ts';
@@ -37,10 +38,10 @@ export function routesOfOwner(
   const placed = () => objects?.all() ?? [];
   const manifests = new AppliedManifests({ nodeName, localPods, isInCluster, pod: wanted, objects: placed });
   const onPodChange = (changed: () => void) => {
-    const statuses = statusManager.news.subscribe(changed);
+    const news = merge(statusManager.news, registry.waitChanges).subscribe(changed);
     const endTransitions = agent.transitions.subscribe(changed);
     return () => {
-      statuses.unsubscribe();
+      news.unsubscribe();
       endTransitions();
     };
   };

@@ -26,6 +26,7 @@ export function pageSource({ clock }: AgentContext, { agent, events, recordedIn 
   const watch = new PageWatch({
     feed: agent.transitions,
     statusManager: agent.statusManager,
+    waitChanges: agent.supervisor.registry.waitChanges,
     watchEvents: (listener) => events.watch(listener),
   });
   const sources = { agent, clock, events: () => events.list() };

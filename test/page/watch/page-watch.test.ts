@@ -40,13 +40,15 @@ test('actors are shown from their start to their end', () => {
   expect(facts.actors('probe').map(({ actor }) => actor)).toEqual(['of-web']);
 });
 
-test('a page hears of pods that change and that are forgotten, and of transitions where it wants them; without a page nothing listens', () => {
+test('a page hears of pods that change, that wait and that are forgotten, and of transitions where it wants them; without a page nothing listens', () => {
   const root = createActor(supervisor).start();
   const news = new Subject<StatusNews>();
+  const waits = new Subject<readonly string[]>();
   const inspections = countInspections(root);
   const watch = new PageWatch({
     feed: new TransitionFeed(root, systemClock),
     statusManager: { news },
+    waitChanges: waits,
     watchEvents: () => () => undefined,
   });
   const heard: string[] = [];
@@ -60,9 +62,11 @@ test('a page hears of pods that change and that are forgotten, and of transition
   expect(heard.splice(0)).toEqual(['uid-web', 'KILL of web_default uid-web']);
   root.send({ type: 'ACTOR_FORGOTTEN', actor: web });
   expect(heard.splice(0)).toEqual(['uid-web', `ACTOR_FORGOTTEN of ${root.id}`]);
+  waits.next(['uid-web']);
+  expect(heard.splice(0)).toEqual(['uid-web']);
   endFirst();
   expect(inspections()).toBe(1);
   endSecond();
   expect(inspections()).toBe(0);
-  expect(news.observed).toBe(false);
+  expect([news.observed, waits.observed]).toEqual([false, false]);
 });

@@ -78,6 +78,8 @@ class Replay {
   readonly #volume: CsiVolumeActor;
   readonly #life = new AbortController();
   #isGone = false;
+  /** The pods that were last told to wait for it, or to wait no longer. */
+  #told: readonly string[] = [];
   /** Of the call under way. */
   #call = Promise.withResolvers<Record<string, string>>();
   #asked: string[] = [];
@@ -99,6 +101,7 @@ class Replay {
         },
       },
       isInUse: () => true,
+      onStep: (pods) => (this.#told = pods),
       onGone: () => (this.#isGone = true),
     });
   }
@@ -140,6 +143,7 @@ class Replay {
     const { state } = this;
     if (this.#asked.includes('unstage')) expect(state.context.pods).toEqual([]);
     if (this.#asked.includes('stage')) expect(before.value).toBe('Attaching');
+    expect(this.#told).toEqual(state.context.pods);
     expect(this.#isGone).toBe(state.matches('Gone'));
     expect(this.#clock.armed).toBe(state.matches('Attaching') || state.matches('UnstageFailed') ? 1 : 0);
   }

@@ -56,7 +56,7 @@ export class NodePods {
     const { devices, csi } = agent.parts;
     const registry = new PodRegistry(loop.context, {
       synced: () => loop.synced,
-      podWait: (uid) => devices?.waitOf(uid) ?? csi?.waitOf(uid),
+      waits: [devices?.waits, csi].filter((waits) => waits !== undefined),
       observers: measurements ? [podObserver(measurements)] : [],
     });
     this.#resizeStates = new ResizeStates(loop.context);

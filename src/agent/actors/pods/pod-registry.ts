@@ -1,10 +1,12 @@
 /** The pod actors of this node, by UID, and what other parts may ask about them. There is no second copy of it. */
+import { merge, type Observable } from 'rxjs';
 import { type ActorRefFrom, createActor, type SnapshotFrom } from 'xstate';
 import type { PodEvent, PodTag, RuntimeHolds } from '../../machines/pod-context.ts';
 import type { PodContext, podMachine } from '../../machines/pod-machine.ts';
 import type { PodWait } from '../../policies/pod/pod-wait.ts';
 import { fullName, parsePodFullName } from '../../policies/pod/pod-kinds.ts';
 import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
+import type { PodWaits } from '../../runtime/node/pod-waits.ts';
 import type { Clock } from '../../../types/clock.ts';
 import type { PodReference } from '../../../types/event-recorder.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
@@ -35,8 +37,7 @@ export interface PodRegistryParts {
   /** Whether every source has been seen: before that, a UID that is not known may still come. */
   readonly synced: () => boolean;
   readonly observers?: readonly PodObserver[];
-  /** Of a pod, by its UID. Undefined where pods can have no devices. */
-  readonly podWait?: ((uid: string) => PodWait | undefined) | undefined;
+  readonly waits?: readonly PodWaits[];
 }
 
 export class PodRegistry {
@@ -116,9 +117,17 @@ export class PodRegistry {
     return this.#times.since(actor);
   }
 
-  /** The call of a device plugin that the pod waits for. */
   podWait(uid: string): PodWait | undefined {
-    return this.#parts.podWait?.(uid);
+    for (const waits of this.#parts.waits ?? []) {
+      const wait = waits.waitOf(uid);
+      if (wait !== undefined) return wait;
+    }
+    return undefined;
+  }
+
+  /** Emits the UIDs of pods that wait for something else than before, as `podWait` tells it. */
+  get waitChanges(): Observable<readonly string[]> {
+    return merge(...(this.#parts.waits ?? []).map(({ waitChanges }) => waitChanges));
   }
 
   // The questions of docs/lifecycle.md. Each takes a UID.

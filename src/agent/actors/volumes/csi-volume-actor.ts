@@ -16,6 +16,8 @@ export interface CsiVolumeParts {
   readonly csi: Pick<CsiNode, 'attached' | 'stage' | 'unstage'>;
   /** The node object says that the volume is in use. */
   readonly isInUse: (name: string) => boolean;
+  /** It does something else than before for these pods. */
+  readonly onStep: (pods: readonly string[]) => void;
   /** Nothing of it is left. */
   readonly onGone: () => void;
 }
@@ -35,6 +37,7 @@ export class CsiVolumeActor {
       title: `the volume ${this.name}`,
       input: { ...input, now: context.clock.now() },
     });
+    this.#actor.subscribe(({ context: { pods } }) => parts.onStep(pods));
     this.#actor.start();
   }
 

@@ -110,6 +110,7 @@ export class CsiVolumes implements CsiStaging {
       {
         csi,
         isInUse,
+        onStep: (pods) => csi.waitChanges.next(pods),
         onGone: () => {
           if (this.#volumes.get(volume.name) === volume) this.#volumes.delete(volume.name);
           onChange();

@@ -11,7 +11,6 @@ import {
 } from '../../policies/devices/device-list.ts';
 import type { HeldDevices } from '../../../types/pod-resources.ts';
 import type { DevicesCheckpoint } from '../../policies/devices/devices-checkpoint.ts';
-import type { PluginWait } from '../../policies/pod/pod-wait.ts';
 import { isRunning } from '../../policies/cri/runtime-pod-status.ts';
 import { podLimits, textsOf } from '../../policies/pod/resources.ts';
 import type { TopologyHint, TopologyHints } from '../../policies/topology/topology-hint.ts';
@@ -21,6 +20,7 @@ import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { Container, ContainerStatus, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
+import type { PodWaits } from '../node/pod-waits.ts';
 import type { HintProvider } from '../topology/hint-provider.ts';
 import { DeviceAllocator } from './device-allocator.ts';
 import { type DeviceRecord, DeviceRecords } from './device-records.ts';
@@ -143,9 +143,9 @@ export class DeviceManager implements HintProvider {
     );
   }
 
-  /** The call of a plugin that the pod waits for. */
-  waitOf(uid: string): PluginWait | undefined {
-    return this.#waits.of(uid);
+  /** The calls of plugins that pods wait for. */
+  get waits(): PodWaits {
+    return this.#waits;
   }
 
   /** The UIDs of the pods that have devices. */

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { NEVER } from 'rxjs';
 import { createActor } from 'xstate';
 import { DesiredPods } from '../../../../src/agent/actors/pods/desired-pods.ts';
 import { PodRegistry, type PodRegistryParts } from '../../../../src/agent/actors/pods/pod-registry.ts';
@@ -18,9 +19,9 @@ function served(...events: PodEvent[]) {
   return servedWith(undefined, ...events);
 }
 
-function servedWith(podWait: PodRegistryParts['podWait'], ...events: PodEvent[]) {
+function servedWith(waits: PodRegistryParts['waits'], ...events: PodEvent[]) {
   const parent = createActor(supervisorMachine, { input: { sources: [] } });
-  const registry = new PodRegistry(testContext({ parent }), { synced: () => true, podWait });
+  const registry = new PodRegistry(testContext({ parent }), { synced: () => true, ...(waits && { waits }) });
   const { uid, name, namespace } = pod.metadata;
   registry.spawn({ uid, name, namespace }, 'nothing', podChart);
   for (const event of events) registry.send(uid, event);
@@ -52,7 +53,8 @@ test('a pod that waits is served with what it waits for, until it waits no more'
 
 test('a pod that waits for a device plugin is served with the call', () => {
   const wait = { resource: 'example.com/gpu', call: 'Allocate', since: 0 } as const;
-  expect(servedWith((uid) => (uid === pod.metadata.uid ? wait : undefined), CREATE)[0]?.waitsFor).toBe(
+  const waitOf = (uid: string) => (uid === pod.metadata.uid ? wait : undefined);
+  expect(servedWith([{ waitOf, waitChanges: NEVER }], CREATE)[0]?.waitsFor).toBe(
     'has waited since 1970-01-01T00:00:00.000Z for the device plugin of example.com/gpu to answer Allocate',
   );
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { deviceList } from '../../../../src/agent/policies/devices/device-list.ts';
+import type { PodWait } from '../../../../src/agent/policies/pod/pod-wait.ts';
 import { emptyRuntimePodStatus } from '../../../../src/agent/policies/cri/runtime-pod-status.ts';
 import { DeviceManager } from '../../../../src/agent/runtime/devices/device-manager.ts';
 import { checkpointIn, DevicesFile } from '../../../../src/agent/runtime/devices/devices-file.ts';
@@ -96,12 +97,12 @@ test('a pod that is withdrawn while its plugin hangs, or after its plugin has re
   const stop = new AbortController();
   const hung = admit(pod('hung', 1), stop.signal);
   await asked.promise;
-  expect(devices.waitOf('hung')).toMatchObject({ resource: GPU, call: 'Allocate' });
-  expect(devices.waitOf('next')).toBeUndefined();
+  expect(devices.waits.waitOf('hung')).toMatchObject({ resource: GPU, call: 'Allocate' });
+  expect(devices.waits.waitOf('next')).toBeUndefined();
   stop.abort(new Error('deleted'));
   await hung;
   topology.withdraw('hung');
-  expect(devices.waitOf('hung')).toBeUndefined();
+  expect(devices.waits.waitOf('hung')).toBeUndefined();
   expect(await admit(pod('refused', 1))).toMatchObject({
     message: 'Allocate failed due to on fire, which is unexpected',
   });
@@ -110,17 +111,20 @@ test('a pod that is withdrawn while its plugin hangs, or after its plugin has re
   expect(held(devices, 'next')).toEqual(['a']);
 });
 
-test('a container that starts waits for PreStartContainer of its plugin, and for nothing afterwards', async () => {
+test('a container that starts waits for PreStartContainer of its plugin, and for nothing afterwards; both are told at once', async () => {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const options = { preStartRequired: true, getPreferredAllocationAvailable: false };
   const { devices, admit } = bed({ options, preStartContainer: () => promise });
   const starting = pod('p1', 1);
   await admit(starting);
+  const told: (PodWait | undefined)[] = [];
+  devices.waits.waitChanges.subscribe(([uid = '']) => told.push(devices.waits.waitOf(uid)));
   const started = devices.additions(starting, starting.spec.containers[0]!);
-  expect(devices.waitOf('p1')).toMatchObject({ resource: GPU, call: 'PreStartContainer' });
+  const wait = expect.objectContaining({ resource: GPU, call: 'PreStartContainer' }) as unknown;
+  expect(told).toEqual([wait]);
   resolve(undefined);
   await started;
-  expect(devices.waitOf('p1')).toBeUndefined();
+  expect(told).toEqual([wait, undefined]);
 });
 
 test('a pod of which something runs is not judged by a next agent, though its plugin has not come back; one of which nothing runs is', async () => {

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { Subject } from 'rxjs';
 import { errnoCode, ifThere } from '../../../../system/system-errors.ts';
 import { allOrFirstFailure } from '../../../../system/promises.ts';
 import { sleep } from '../../../../system/timer.ts';
@@ -28,6 +29,7 @@ import type { AgentContext } from '../../../../types/agent-context.ts';
 import type { ApiObjects, StorageObjects } from '../../../../types/api-objects.ts';
 import { errorKind, errorMessage, StateletError } from '../../../../types/errors.ts';
 import type { CSIDriver, Pod } from '../../../../types/kubernetes.ts';
+import type { PodWaits } from '../../node/pod-waits.ts';
 import type { CsiMounts, PodVolume } from '../kinds/volume-kind.ts';
 import { makeMountPoint } from '../kinds/volume-folder.ts';
 import { giveVolumeToGroup } from '../kinds/volume-group.ts';
@@ -82,7 +84,9 @@ const ATTACH_PAUSE_FIRST_MS = 500;
 const ATTACH_PAUSE_MOST_MS = 7_000;
 const TOKEN_SECONDS = 3_600;
 
-export class CsiNode implements CsiMounts {
+export class CsiNode implements CsiMounts, PodWaits {
+  /** Told by its volumes. */
+  readonly waitChanges = new Subject<readonly string[]>();
   readonly #context: AgentContext;
   readonly #parts: CsiNodeParts;
   readonly #stagingDir: string;
