@@ -59,7 +59,7 @@ const EVICTION_PLUGIN_SETTINGS: {
     default: 2_000,
     kind: duration,
     problem: timer(1),
-    description: 'how long a plugin has for an answer',
+    description: 'how long a plugin has for all its answers in a pass',
   },
   dryRun: {
     flag: '--eviction-plugins-dry-run <LIST>',

@@ -4,14 +4,13 @@
  *
  * The actor promises:
  * - `armPeriod` is answered by one PASS_DUE, with the plugins that are asked, unless disarmed;
- * - `askPlugins` is answered by one PLUGIN_ANSWERED for each of these plugins, also when it fails or its time is up;
- * - `askForTopPods` is answered by one TOP_PODS_ANSWERED for each awaited plugin, in the same way;
+ * - `askPlugins` is answered by one PLUGIN_ANSWERED for each of these plugins, also when it fails or its time is up. A plugin whose threshold
+ *   is confirmed has been asked for pods by then, within the same deadline;
  * - `choosePods` is answered by one CHOSEN, by the facts of that moment;
  * - `endPods` is answered by one HANDED_OVER: each pod is ended by a chart of its own, and not waited for.
  */
 import { assign, setup } from 'xstate';
 import {
-  confirmedThresholds,
   NOTHING_OBSERVED,
   observePlugins,
   type PassSettings,
@@ -19,7 +18,6 @@ import {
   type PluginObservations,
 } from '../policies/eviction-plugins/plugin-pass.ts';
 import type { PluginChoice } from '../policies/eviction-plugins/pod-choice.ts';
-import type { TopEvictionPodsAnswer } from '../../types/eviction-plugin.ts';
 import { asksOf } from './ask.ts';
 
 export interface EvictionPluginsInput {
@@ -38,7 +36,7 @@ export interface EvictionPluginsContext extends EvictionPluginsInput {
   readonly awaited: readonly string[];
   /** Of the pass that is under way. */
   readonly answers: readonly PluginAnswers[];
-  /** When the latest answer came, in Unix milliseconds. */
+  /** When the pass began, in Unix milliseconds: whatever is answered in it counts from then on. */
   readonly nowMs: number;
   /** The thresholds that are met, with their first observation, and the conditions that count. */
   readonly observations: PluginObservations;
@@ -57,14 +55,7 @@ export type EvictionPluginsEvent =
       readonly settings?: PassSettings | undefined;
     }
   /** As far as the plugin has answered, and its answers were accepted. */
-  | { readonly type: 'PLUGIN_ANSWERED'; readonly answers: PluginAnswers; readonly nowMs: number }
-  | {
-      readonly type: 'TOP_PODS_ANSWERED';
-      readonly plugin: string;
-      /** Undefined where the plugin has not answered, or its answer was not accepted. */
-      readonly topPods: TopEvictionPodsAnswer | undefined;
-      readonly refused: readonly string[];
-    }
+  | { readonly type: 'PLUGIN_ANSWERED'; readonly answers: PluginAnswers }
   | { readonly type: 'CHOSEN'; readonly choice: PluginChoice }
   | { readonly type: 'HANDED_OVER' };
 
@@ -80,20 +71,6 @@ function initialContext({ input }: { input: EvictionPluginsInput }): EvictionPlu
   };
 }
 
-/** The plugins whose threshold has been met for its grace period. */
-function confirmedPlugins({ observations, nowMs }: EvictionPluginsContext): readonly string[] {
-  return [...confirmedThresholds(observations.thresholds, nowMs).keys()];
-}
-
-function answering(event: EvictionPluginsEvent): string | undefined {
-  if (event.type === 'PLUGIN_ANSWERED') return event.answers.plugin;
-  return event.type === 'TOP_PODS_ANSWERED' ? event.plugin : undefined;
-}
-
-function without(awaited: readonly string[], event: EvictionPluginsEvent): readonly string[] {
-  return awaited.filter((plugin) => plugin !== answering(event));
-}
-
 const ask = asksOf('evictionPlugins', 'src/agent/actors/plugins/plugin-manager.ts');
 
 export const evictionPluginsMachine = setup({
@@ -104,8 +81,8 @@ export const evictionPluginsMachine = setup({
   },
   guards: {
     asksNone: ({ event }) => event.type === 'PASS_DUE' && event.plugins.length === 0,
-    isLastAwaited: ({ context, event }) => context.awaited.every((plugin) => plugin === answering(event)),
-    hasConfirmedThreshold: ({ context }) => confirmedPlugins(context).length > 0,
+    isLastAwaited: ({ context, event }) =>
+      event.type === 'PLUGIN_ANSWERED' && context.awaited.every((plugin) => plugin === event.answers.plugin),
     hasPodsToEnd: ({ event }) =>
       event.type === 'CHOSEN' && event.choice.ending.length + event.choice.underWay.length > 0,
   },
@@ -118,26 +95,14 @@ export const evictionPluginsMachine = setup({
     recordAnswers: assign(({ context, event }) =>
       event.type === 'PLUGIN_ANSWERED'
         ? {
-            awaited: without(context.awaited, event),
+            awaited: context.awaited.filter((plugin) => plugin !== event.answers.plugin),
             answers: [...context.answers, event.answers],
-            nowMs: event.nowMs,
           }
         : {},
     ),
     recordObservations: assign({
       observations: ({ context: { answers, observations, settings, nowMs } }) =>
         observePlugins(answers, observations, settings, nowMs),
-    }),
-    awaitTopPods: assign({ awaited: ({ context }) => confirmedPlugins(context) }),
-    recordTopPods: assign(({ context, event }) => {
-      if (event.type !== 'TOP_PODS_ANSWERED') return {};
-      const { plugin, topPods, refused } = event;
-      const answers = context.answers.map((one) =>
-        one.plugin === plugin
-          ? { ...one, ...(topPods && { topPods }), refused: [...one.refused, ...refused] }
-          : one,
-      );
-      return { awaited: without(context.awaited, event), answers };
     }),
     recordChoice: assign(({ context, event }) => {
       if (event.type !== 'CHOSEN') return {};
@@ -151,7 +116,6 @@ export const evictionPluginsMachine = setup({
     disarmPeriod: ask(),
     askPlugins: ask(),
     reportObservations: ask(),
-    askForTopPods: ask(),
     choosePods: ask(),
     reportChoice: ask(),
     endPods: ask(),
@@ -172,7 +136,7 @@ export const evictionPluginsMachine = setup({
             description: 'No plugin is there: thresholds are not met any more, conditions go in time',
             guard: 'asksNone',
             actions: ['beginPass'],
-            target: 'Confirming',
+            target: 'Choosing',
           },
           { actions: ['beginPass'], target: 'Collecting' },
         ],
@@ -180,52 +144,24 @@ export const evictionPluginsMachine = setup({
     },
     Collecting: {
       description:
-        'All plugins are asked at once which pods should go and whether their threshold is met, each with its own deadline',
+        'All plugins are asked at once which pods should go and whether their threshold is met, each with its own deadline. One whose threshold has been met for its grace period is asked for pods as well: for one if it is hard, for candidates if it is soft',
       entry: ['askPlugins'],
       on: {
         PLUGIN_ANSWERED: [
-          { guard: 'isLastAwaited', actions: ['recordAnswers'], target: 'Confirming' },
+          { guard: 'isLastAwaited', actions: ['recordAnswers'], target: 'Choosing' },
           { actions: ['recordAnswers'] },
         ],
       },
     },
-    Confirming: {
-      description:
-        'Thresholds count from their first observation; those are confirmed whose grace period is over. Conditions count for the transition period after their last observation',
-      entry: ['recordObservations', 'reportObservations'],
-      always: [
-        { guard: 'hasConfirmedThreshold', actions: ['awaitTopPods'], target: 'Choosing' },
-        { target: 'Choosing.ByRules' },
-      ],
-    },
     Choosing: {
-      initial: 'ForThresholds',
-      states: {
-        ForThresholds: {
-          description:
-            'For each confirmed threshold, its plugin is asked for pods: for one if it is hard, for candidates if it is soft',
-          entry: ['askForTopPods'],
-          on: {
-            TOP_PODS_ANSWERED: [
-              { guard: 'isLastAwaited', actions: ['recordTopPods'], target: 'ByRules' },
-              { actions: ['recordTopPods'] },
-            ],
-          },
-        },
-        ByRules: {
-          description: 'The rules choose among all pods that plugins have named',
-          entry: ['choosePods'],
-          on: {
-            CHOSEN: [
-              {
-                guard: 'hasPodsToEnd',
-                actions: ['recordChoice', 'reportChoice'],
-                target: '#evictionPlugins.Killing',
-              },
-              { actions: ['recordChoice', 'reportChoice'], target: '#evictionPlugins.Waiting' },
-            ],
-          },
-        },
+      description:
+        'Thresholds count from the pass in which they were first observed, conditions for the transition period after the last one. The rules choose among all pods that plugins have named',
+      entry: ['recordObservations', 'reportObservations', 'choosePods'],
+      on: {
+        CHOSEN: [
+          { guard: 'hasPodsToEnd', actions: ['recordChoice', 'reportChoice'], target: 'Killing' },
+          { actions: ['recordChoice', 'reportChoice'], target: 'Waiting' },
+        ],
       },
     },
     Killing: {

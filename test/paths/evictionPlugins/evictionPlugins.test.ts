@@ -34,7 +34,7 @@ test('the agent follows the machine for every event in every state', async () =>
 });
 
 const WAY = [
-  ...['due', 'dueForNone', 'pNames', 'pMeets', 'qQuiet', 'qMeets', 'pTop', 'qTop', 'qTopFails'],
+  ...['due', 'dueForNone', 'pNames', 'pMeets', 'qQuiet', 'qMeets', 'qMeetsAndFails'],
   ...['choosesNone', 'choosesP', 'choosesQ', 'choosesBoth', 'handedOver'],
 ];
 
@@ -55,12 +55,13 @@ const PODS = { p: lastingPod('of-p'), q: lastingPod('of-q') } as const;
 
 type PluginName = keyof typeof PODS;
 
-/** What a plugin can do when it is asked in `Collecting`, and for pods. To hang takes time, in which the others would hang too. */
-const WAYS = ['Quiet', 'Names', 'Meets', 'Fails', 'Hangs'] as const;
+/**
+ * What a plugin can do when it is asked in `Collecting`; one that meets its threshold names a pod for it, fails, or hangs when it is asked
+ * for pods. To hang takes time, in which the others would hang too.
+ */
+const WAYS = ['Quiet', 'Names', 'Meets', 'MeetsAndFails', 'MeetsAndHangs', 'Fails', 'Hangs'] as const;
 
-const TOP_WAYS = ['Top', 'TopFails', 'TopHangs'] as const;
-
-type Way = (typeof WAYS)[number] | (typeof TOP_WAYS)[number];
+type Way = (typeof WAYS)[number];
 
 /** The threshold of q is a soft one. */
 const metBy = (plugin: string) => met({ metType: plugin === 'q' ? 'SOFT_MET' : 'HARD_MET' });
@@ -68,20 +69,14 @@ const metBy = (plugin: string) => met({ metType: plugin === 'q' ? 'SOFT_MET' : '
 const answersIn = (plugin: PluginName, way: Way): PluginAnswers => {
   if (way === 'Fails' || way === 'Hangs') return { plugin, refused: [] };
   const evictPods = { evictPods: way === 'Names' ? [wanted<Pod>(PODS[plugin])] : [] };
-  return { plugin, evictPods, threshold: way === 'Meets' ? metBy(plugin) : NOT_MET, refused: [] };
+  const threshold = way.startsWith('Meets') ? metBy(plugin) : NOT_MET;
+  const topPods = way === 'Meets' && { topPods: { targetPods: [PODS[plugin]] } };
+  return { plugin, evictPods, threshold, ...topPods, refused: [] };
 };
 
 const answered = (plugin: PluginName, way: Way): EvictionPluginsEvent => ({
   type: 'PLUGIN_ANSWERED',
   answers: answersIn(plugin, way),
-  nowMs: 0,
-});
-
-const topAnswered = (plugin: PluginName, way: Way): EvictionPluginsEvent => ({
-  type: 'TOP_PODS_ANSWERED',
-  plugin,
-  topPods: way === 'Top' ? { targetPods: [PODS[plugin]] } : undefined,
-  refused: [],
 });
 
 function choiceFor(answers: readonly PluginAnswers[]): PluginChoice {
@@ -112,10 +107,9 @@ const EVENTS: Readonly<Record<string, EvictionPluginsEvent>> = {
   dueForNone: { type: 'PASS_DUE', plugins: [], nowMs: 0 },
   ...OUTCOMES,
   ...Object.fromEntries(
-    (['p', 'q'] as const).flatMap((plugin) => [
-      ...WAYS.map((way) => [`${plugin}${way}`, answered(plugin, way)] as const),
-      ...TOP_WAYS.map((way) => [`${plugin}${way}`, topAnswered(plugin, way)] as const),
-    ]),
+    (['p', 'q'] as const).flatMap((plugin) =>
+      WAYS.map((way) => [`${plugin}${way}`, answered(plugin, way)] as const),
+    ),
   ),
 };
 
@@ -136,9 +130,7 @@ function possible(state: PluginsState): readonly string[] {
   const isLast = awaited.length === 1;
   if (state.matches('Waiting')) return ['due', 'dueForNone'];
   if (state.matches('Collecting'))
-    return namesOf(awaited, isLast ? WAYS : WAYS.filter((way) => way !== 'Hangs'));
-  if (state.matches({ Choosing: 'ForThresholds' }))
-    return namesOf(awaited, isLast ? TOP_WAYS : TOP_WAYS.filter((way) => way !== 'TopHangs'));
+    return namesOf(awaited, isLast ? WAYS : WAYS.filter((way) => !way.endsWith('Hangs')));
   if (state.matches('Killing')) return ['handedOver'];
   const ending = namesIn(choiceFor(answers));
   if (ending.length === 2) return ['choosesBoth'];
@@ -158,12 +150,6 @@ function essenceOf(event: EvictionPluginsEvent): object {
   const { type } = event;
   if (type === 'PASS_DUE') return { type, plugins: event.plugins };
   if (type === 'PLUGIN_ANSWERED') return { type, answers: shortly(event.answers) };
-  if (type === 'TOP_PODS_ANSWERED')
-    return {
-      type,
-      plugin: event.plugin,
-      pods: event.topPods?.targetPods.map(({ metadata }) => metadata.name),
-    };
   return type === 'CHOSEN' ? { type, ending: namesIn(event.choice) } : { type };
 }
 
@@ -196,16 +182,16 @@ async function replayPlugins(path: PluginsPath, coverage: Coverage): Promise<voi
   await replaying({ path, coverage, steps, end: () => replay.stop() });
 }
 
-type Question = 'evicts' | 'threshold' | 'top';
+type Question = 'evicts' | 'threshold';
 
-/** A plugin whose answers are given later. */
+/** A plugin whose first answers are given later. */
 class AskedPlugin {
   readonly #plugin: FakePlugin;
   readonly #open = new Map<Question, PromiseWithResolvers<unknown>>();
 
   constructor(plugin: FakePlugin) {
     this.#plugin = plugin;
-    for (const question of ['evicts', 'threshold', 'top'] as const)
+    for (const question of ['evicts', 'threshold'] as const)
       plugin[question] = () => {
         const answer = Promise.withResolvers<unknown>();
         this.#open.set(question, answer);
@@ -220,13 +206,17 @@ class AskedPlugin {
   does(way: Way): void {
     const pod: NamedPod = named(PODS[this.#plugin.name as PluginName]);
     const failure = new Error('no figures');
-    if (way === 'Top') this.#open.get('top')?.resolve({ targetPods: [pod] });
-    if (way === 'TopFails') this.#open.get('top')?.reject(failure);
-    if (way === 'Fails')
+    if (way === 'Hangs') return;
+    if (way === 'Fails') {
       for (const question of ['evicts', 'threshold'] as const) this.#open.get(question)?.reject(failure);
-    if (way !== 'Quiet' && way !== 'Names' && way !== 'Meets') return;
+      return;
+    }
+    this.#plugin.top = () => {
+      if (way === 'MeetsAndFails') throw failure;
+      return way === 'MeetsAndHangs' ? new Promise(() => undefined) : { targetPods: [pod] };
+    };
     this.#open.get('evicts')?.resolve({ evictPods: way === 'Names' ? [wanted(pod)] : [] });
-    this.#open.get('threshold')?.resolve(way === 'Meets' ? metBy(this.#plugin.name) : NOT_MET);
+    this.#open.get('threshold')?.resolve(way.startsWith('Meets') ? metBy(this.#plugin.name) : NOT_MET);
   }
 }
 
@@ -275,13 +265,9 @@ class PluginsReplay {
     const { timeoutMs, syncPeriodMs } = PLUGIN_SETTINGS;
     const { clock } = this.#bed.ground;
     const isWaiting = () => this.#taken.at(-1)?.state.matches('Waiting') !== false;
-    // All plugins hang at most when they are asked, and when they are asked for pods.
-    for (let rounds = 0; rounds < 2 && !isWaiting(); rounds += 1) {
+    if (!isWaiting()) {
       await clock.advance(timeoutMs);
-      await this.#bed.ground.until(
-        'the actor to go on',
-        () => isWaiting() || this.#bed.manager.view().awaited.length > 0,
-      );
+      await this.#bed.ground.until('the pass to end', isWaiting);
     }
     expect(isWaiting()).toBe(true);
     this.#checkKills();

@@ -115,10 +115,9 @@ describe('a record of a crashed agent, replayed by other charts', () => {
   });
 
   test('tells steps that follow by themselves, where they were not there before, and where they are not any more', () => {
-    const beginning = ['states', 'Confirming'];
-    const silent = changed('evictionPlugins', beginning, (state) => ({ ...state, always: [] }));
-    const [missing] = differencesOf('evictionPlugins', silent);
-    expect(missing).toMatchObject({ from: 'Confirming', now: undefined });
+    const silent = changed('statusWriter', ['states', 'Writing'], (state) => ({ ...state, always: [] }));
+    const [missing] = differencesOf('statusWriter', silent);
+    expect(missing).toMatchObject({ from: 'Writing', now: undefined });
     const eager = changed('taints', ['states', 'BackingOff'], (state) => ({ ...state, always: 'Settled' }));
     const [more] = differencesOf('taints', eager);
     expect(more).toMatchObject({ recorded: undefined, now: { from: 'BackingOff', to: 'Settled' } });

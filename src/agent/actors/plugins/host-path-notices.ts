@@ -42,19 +42,15 @@ export class HostPathNotices implements PodNotices {
   }
 
   /** What is still under way from the pass before is not done twice. */
-  tell(known: readonly Pod[], told: readonly RuledPod[]): void {
-    if (this.#isStopped || this.#underWay !== undefined) return;
-    this.#underWay = this.#work(known, told).finally(() => (this.#underWay = undefined));
-  }
-
-  /** Resolves when nothing is under way. */
-  async settled(): Promise<void> {
+  async tell(known: readonly Pod[], told: readonly RuledPod[]): Promise<void> {
+    if (!this.#isStopped)
+      this.#underWay ??= this.#work(known, told).finally(() => (this.#underWay = undefined));
     await this.#underWay;
   }
 
-  stop(): Promise<void> {
+  async stop(): Promise<void> {
     this.#isStopped = true;
-    return this.settled();
+    await this.#underWay;
   }
 
   /** Never rejects. */

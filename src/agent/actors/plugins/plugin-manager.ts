@@ -6,15 +6,21 @@ import {
   evictionPluginsMachine,
 } from '../../machines/eviction-plugins-machine.ts';
 import type { KnownPod } from '../../policies/eviction-plugins/answer-checks.ts';
+import type { RuledPod } from '../../policies/eviction-plugins/collected-answers.ts';
 import { shortDuration } from '../../policies/formats/duration.ts';
 import { explainPlugins } from '../../policies/eviction-plugins/explain-plugins.ts';
-import { conditionsOf, confirmedThresholds } from '../../policies/eviction-plugins/plugin-pass.ts';
+import { conditionsOf, isConfirmed } from '../../policies/eviction-plugins/plugin-pass.ts';
 import type { PluginsExplanation } from '../../policies/eviction-plugins/plugins-explanation.ts';
 import { choosePods } from '../../policies/eviction-plugins/pod-choice.ts';
 import { isSkipped, shownToPlugins } from '../../policies/eviction-plugins/qos-level.ts';
 import { Timer } from '../../../system/timer.ts';
 import { errorMessage } from '../../../types/errors.ts';
-import type { ActivePods, EvictionRecord, PluginCondition } from '../../../types/eviction-plugin.ts';
+import type {
+  ActivePods,
+  EvictionRecord,
+  PluginCondition,
+  ThresholdMetAnswer,
+} from '../../../types/eviction-plugin.ts';
 import type { EvictionPluginSettings } from '../../../types/node-settings.ts';
 import type { Pod, PodStatus } from '../../../types/kubernetes.ts';
 import type { ActorContext } from '../actor-context.ts';
@@ -57,8 +63,6 @@ export interface PluginManagerParts {
 }
 
 const PASSES_MISSED = 3;
-/** For all plugins, and after that for pods of thresholds. */
-const QUESTIONS_IN_A_ROW = 2;
 
 const NO_PODS: ActivePods = { pods: [] };
 
@@ -74,6 +78,8 @@ export class PluginManager implements NodePlugins {
   #asked: ReadonlyMap<string, HostedPlugin> = new Map();
   /** The pods of that pass. */
   #activePods = NO_PODS;
+  /** The notices of that pass. */
+  #noticed: Promise<void> | undefined;
   #hasObserved = false;
   /** When the latest pass was decided, or the first one could begin; undefined before the start. */
   #decidedMs: number | undefined;
@@ -130,8 +136,7 @@ export class PluginManager implements NodePlugins {
     const { syncPeriodMs, timeoutMs } = this.#parts.settings;
     if (this.#decidedMs === undefined || this.#isStopped) return undefined;
     const silentMs = this.#context.clock.now() - this.#decidedMs;
-    if (silentMs <= PASSES_MISSED * (syncPeriodMs + QUESTIONS_IN_A_ROW * timeoutMs))
-      return this.#taints?.health();
+    if (silentMs <= PASSES_MISSED * (syncPeriodMs + timeoutMs)) return this.#taints?.health();
     return `eviction plugins: no pass over them has ended for ${shortDuration(Math.round(silentMs))}`;
   }
 
@@ -181,7 +186,6 @@ export class PluginManager implements NodePlugins {
         disarmPeriod: () => this.#period.disarm(),
         askPlugins: ({ context }) => this.#askPlugins(context),
         reportObservations: ({ context }) => this.#observed(context),
-        askForTopPods: ({ context }) => this.#askForTopPods(context),
         choosePods: ({ context, self }) => self.send({ type: 'CHOSEN', choice: this.#choice(context) }),
         reportChoice: ({
           context: {
@@ -191,11 +195,12 @@ export class PluginManager implements NodePlugins {
         }) => {
           this.#decidedMs = this.#context.clock.now();
           this.#news.decided(decided, dryRun);
-          this.#parts.notices?.tell(this.#activePods.pods, decided?.choice.notified ?? []);
+          this.#noticed = this.#parts.notices?.tell(this.#running(), decided?.choice.notified ?? []);
         },
         endPods: ({ context, self }) => {
-          this.#endPods(context);
-          self.send({ type: 'HANDED_OVER' });
+          const later = this.#endPods(context);
+          if (later === undefined) self.send({ type: 'HANDED_OVER' });
+          else void later.then(() => this.#send({ type: 'HANDED_OVER' }));
         },
       },
     });
@@ -214,11 +219,13 @@ export class PluginManager implements NodePlugins {
     });
   }
 
-  #askPlugins({ awaited }: EvictionPluginsContext): void {
+  #askPlugins({ awaited, observations, nowMs }: EvictionPluginsContext): void {
+    const counts = (plugin: string, threshold: ThresholdMetAnswer) =>
+      isConfirmed(plugin, threshold, observations, nowMs);
     for (const hosted of this.#hosted(awaited)) {
-      void this.#questions.ask(hosted, this.#activePods).then((answers) => {
-        this.#send({ type: 'PLUGIN_ANSWERED', answers, nowMs: this.#context.clock.now() });
-      });
+      void this.#questions
+        .ask(hosted, this.#activePods, counts)
+        .then((answers) => this.#send({ type: 'PLUGIN_ANSWERED', answers }));
     }
   }
 
@@ -227,20 +234,6 @@ export class PluginManager implements NodePlugins {
     // While an action runs, the actor's snapshot is the one before.
     if (!this.#hasObserved) queueMicrotask(() => this.#taints?.start());
     this.#hasObserved = true;
-  }
-
-  #askForTopPods({ awaited, observations, nowMs }: EvictionPluginsContext): void {
-    const thresholds = confirmedThresholds(observations.thresholds, nowMs);
-    for (const hosted of this.#hosted(awaited)) {
-      const plugin = hosted.plugin.name;
-      const threshold = thresholds.get(plugin);
-      if (threshold === undefined) continue;
-      void this.#questions
-        .askForTopPods(hosted, this.#activePods, threshold)
-        .then(({ answer, refused }) =>
-          this.#send({ type: 'TOP_PODS_ANSWERED', plugin, topPods: answer, refused }),
-        );
-    }
   }
 
   #hosted(names: readonly string[]): readonly HostedPlugin[] {
@@ -257,15 +250,22 @@ export class PluginManager implements NodePlugins {
     });
   }
 
+  /** A pod that is told by a file is told before it ends: undefined where no pod waits for that. Never rejects. */
+  #endPods({ decided }: EvictionPluginsContext): Promise<void> | undefined {
+    if (decided === undefined) return undefined;
+    const { underWay, ending, notified } = decided.choice;
+    const told = new Set(this.#noticed && notified.map(({ pod }) => pod.metadata.uid));
+    const waiting = ending.filter(({ pod }) => told.has(pod.metadata.uid));
+    this.#kill([...underWay, ...ending.filter((ruled) => !waiting.includes(ruled))]);
+    return waiting.length === 0 ? undefined : this.#noticed?.then(() => this.#kill(waiting));
+  }
+
   /** A part that fails to end a pod ends neither the others nor this actor. */
-  #endPods({ decided }: EvictionPluginsContext): void {
-    const { kills } = this.#parts;
-    const { logger } = this.#context;
-    if (decided === undefined) return;
-    const { underWay, ending } = decided.choice;
+  #kill(pods: readonly RuledPod[]): void {
     try {
-      kills.kill([...underWay, ...ending]);
+      this.#parts.kills.kill(pods);
     } catch (error) {
+      const { logger } = this.#context;
       logger.error({}, `Eviction plugins: pods could not be ended: ${errorMessage(error)}`);
     }
   }
@@ -288,6 +288,14 @@ export class PluginManager implements NodePlugins {
     const { pods: before } = this.#activePods;
     const isAsBefore = pods.length === before.length && pods.every((pod, index) => pod === before[index]);
     return isAsBefore ? this.#activePods : { pods };
+  }
+
+  #running(): readonly Pod[] {
+    return [...this.#parts.registry.entries()].flatMap(({ actor }) => {
+      const snapshot: PodSnapshot = actor.getSnapshot();
+      const { pod }: { readonly pod: Pod | undefined } = snapshot.context;
+      return pod !== undefined && snapshot.hasTag('couldHaveRunningContainers') ? [pod] : [];
+    });
   }
 
   #find(uid: string): KnownPod | undefined {

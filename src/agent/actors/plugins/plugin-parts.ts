@@ -59,8 +59,8 @@ export interface PodKills {
 
 /** Tells pods that want it that a plugin would have them evicted, before each pass ends. */
 export interface PodNotices {
-  /** `known`: the pods of this node that go on. `told`: those that are told now. */
-  tell(known: readonly Pod[], told: readonly RuledPod[]): void;
+  /** `known`: the pods of this node that have not ended. `told`: those that are told now. Resolves when nothing of it is under way; never rejects. */
+  tell(known: readonly Pod[], told: readonly RuledPod[]): Promise<void>;
   stop(): Promise<void>;
 }
 

@@ -32,6 +32,16 @@ interface Outcome<Answer> extends Checked<Answer> {
   readonly problem?: string;
 }
 
+/** Whether the plugin is asked for pods for its threshold. */
+type IsConfirmed = (plugin: string, threshold: ThresholdMetAnswer) => boolean;
+
+/** Whom, and with what, in one pass. */
+interface Asked {
+  readonly hosted: HostedPlugin;
+  readonly activePods: ActivePods;
+  readonly signal: AbortSignal;
+}
+
 /** What is known of these candidates for a threshold. */
 type RecordsOf = (pods: readonly Pod[]) => readonly EvictionRecord[];
 
@@ -52,36 +62,49 @@ export class PluginQuestions {
     this.#queue = new StaggeredQueue(context.clock, AT_ONCE);
   }
 
-  /** Both questions at once, with one deadline. Never rejects. */
-  async ask(hosted: HostedPlugin, activePods: ActivePods): Promise<PluginAnswers> {
+  /**
+   * Both questions at once, and as soon as it has a confirmed threshold the one for pods: all with one deadline, so that a pass takes no
+   * longer than that. Never rejects.
+   */
+  async ask(hosted: HostedPlugin, activePods: ActivePods, isConfirmed: IsConfirmed): Promise<PluginAnswers> {
     const { plugin } = hosted;
-    const node = this.#node;
-    const [evictPods, threshold] = await this.#within((signal) =>
+    const [evictPods, [threshold, topPods]] = await this.#within((signal) =>
       Promise.all([
         this.#outcome(hosted, 'GetEvictPods', signal, async () =>
-          checkedEvictPods(await plugin.getEvictPods({ activePods, signal }), node),
+          checkedEvictPods(await plugin.getEvictPods({ activePods, signal }), this.#node),
         ),
-        this.#outcome(hosted, 'ThresholdMet', signal, async () =>
-          checkedThreshold(await plugin.thresholdMet({ activePods, signal }), node),
-        ),
+        this.#threshold({ hosted, activePods, signal }, isConfirmed),
       ]),
     );
-    this.#tell(hosted, [evictPods, threshold]);
+    const outcomes = [evictPods, threshold, ...(topPods ? [topPods] : [])];
+    this.#tell(hosted, outcomes);
     return {
       plugin: plugin.name,
       evictPods: evictPods.answer,
       threshold: threshold.answer,
-      refused: [...evictPods.refused, ...threshold.refused],
+      ...(topPods?.answer && { topPods: topPods.answer }),
+      refused: outcomes.flatMap(({ refused }) => refused),
     };
   }
 
-  /** For a threshold that has been confirmed. Never rejects. */
-  async askForTopPods(
-    hosted: HostedPlugin,
-    activePods: ActivePods,
-    threshold: ThresholdMetAnswer,
-  ): Promise<Checked<TopEvictionPodsAnswer>> {
+  async #threshold(
+    asked: Asked,
+    isConfirmed: IsConfirmed,
+  ): Promise<readonly [Outcome<ThresholdMetAnswer>, Outcome<TopEvictionPodsAnswer>?]> {
+    const { hosted, activePods, signal } = asked;
     const { plugin } = hosted;
+    const threshold = await this.#outcome(hosted, 'ThresholdMet', signal, async () =>
+      checkedThreshold(await plugin.thresholdMet({ activePods, signal }), this.#node),
+    );
+    const { answer } = threshold;
+    if (answer === undefined || !isConfirmed(plugin.name, answer)) return [threshold];
+    return [threshold, await this.#topPods(asked, answer)];
+  }
+
+  #topPods(
+    { hosted, activePods, signal }: Asked,
+    threshold: ThresholdMetAnswer,
+  ): Promise<Outcome<TopEvictionPodsAnswer>> {
     const { scope, candidatePods } = threshold;
     const topN = isHard(threshold) ? TOP_N_HARD : TOP_N_SOFT;
     const shown = new Set(candidatePods.map(({ metadata }) => metadata.uid));
@@ -92,13 +115,9 @@ export class PluginQuestions {
       topN,
       evictionScope: scope,
     };
-    const outcome = await this.#within((signal) =>
-      this.#outcome(hosted, 'GetTopEvictionPods', signal, async () =>
-        checkedTopPods(await plugin.getTopEvictionPods({ ...question, signal }), topN, this.#node),
-      ),
+    return this.#outcome(hosted, 'GetTopEvictionPods', signal, async () =>
+      checkedTopPods(await hosted.plugin.getTopEvictionPods({ ...question, signal }), topN, this.#node),
     );
-    this.#tell(hosted, [outcome]);
-    return outcome;
   }
 
   /** Nothing is waited for any longer. */

@@ -111,6 +111,18 @@ export function confirmedThresholds<T extends Graceful>(
   );
 }
 
+/** Whether the plugin is to be asked for pods: its threshold, as it answers now, has been met for its grace period. */
+export function isConfirmed(
+  plugin: string,
+  threshold: ThresholdMetAnswer,
+  { thresholds }: PluginObservations,
+  now: number,
+): boolean {
+  if (threshold.metType === 'NOT_MET') return false;
+  const observed = observeThresholds(new Map([[plugin, threshold]]), thresholds, now);
+  return confirmedThresholds(observed, now).has(plugin);
+}
+
 export interface ObservedCondition<T = PluginCondition> {
   /** In milliseconds. */
   readonly lastObservedAt: number;

@@ -106,7 +106,7 @@ export interface PluginsExplanation {
   readonly plugins: readonly ExplainedPlugin[];
   /** When the latest pass was decided; undefined before the first. */
   readonly decidedMs: number | undefined;
-  /** `Waiting`, `Collecting`, `Confirming`, `Choosing`, `Killing`. */
+  /** `Waiting`, `Collecting`, `Choosing`, `Killing`. */
   readonly state: string;
   /** The plugins whose answers the pass under way waits for. */
   readonly awaited: readonly string[];

@@ -156,9 +156,7 @@ const STATUS_WRITER: Sentences = {
 const EVICTION_PLUGINS: Sentences = {
   Waiting: 'eviction plugins are asked again when the period is over',
   Collecting: 'eviction plugins are being asked which pods should go',
-  Confirming: 'the thresholds of eviction plugins are held against their grace periods',
-  'Choosing.ForThresholds': 'plugins whose threshold is met are being asked for pods',
-  'Choosing.ByRules': 'the rules choose among the pods that plugins have named',
+  Choosing: 'the rules choose among the pods that plugins have named',
   Killing: 'the chosen pods are being handed over to be ended',
 };
 

@@ -58,8 +58,6 @@ interface Pass {
   /** UIDs of the pods that plugins are to be shown. */
   readonly shown: ReadonlySet<string>;
   readonly questions: AskedQuestion[];
-  /** The plugins that have been asked all that is asked first. */
-  answeredAt: number;
   isOver: boolean;
 }
 
@@ -91,7 +89,8 @@ export class PluginJudge implements PluginWitness {
     const { now, tenants, truth } = this.#options;
     const pass = this.#pass;
     const { topN } = question as Partial<TopEvictionPodsQuestion>;
-    const asked: AskedQuestion = { plugin, call, atMs: now(), topN, reply: undefined };
+    const deadlineMs = (pass?.beganAt ?? now()) + truth.plan.settings.timeoutMs;
+    const asked: AskedQuestion = { plugin, call, atMs: now(), deadlineMs, topN, reply: undefined };
     if (pass === undefined || pass.isOver) this.#violated(NODE, `${plugin} is asked outside of a pass`);
     else {
       if (pass.questions.some((other) => other.plugin === plugin && other.call === call))
@@ -108,7 +107,7 @@ export class PluginJudge implements PluginWitness {
           .map(({ uid }) => uid),
       );
       asked.reply = { atMs: now(), answer, endable };
-      const condition = metCondition(asked, truth.plan.settings.timeoutMs);
+      const condition = metCondition(asked);
       if (condition !== undefined && !truth.plan.onTrial.has(plugin)) truth.onCondition(condition);
     };
   }
@@ -122,7 +121,6 @@ export class PluginJudge implements PluginWitness {
   /** The chart of the plugins hears this. */
   hears(event: EvictionPluginsEvent): void {
     if (event.type === 'PASS_DUE') this.#passBegins();
-    if (event.type === 'PLUGIN_ANSWERED' && this.#pass) this.#pass.answeredAt = this.#options.now();
     if (event.type === 'CHOSEN' && this.#pass)
       this.#chosen(
         this.#pass,
@@ -134,8 +132,8 @@ export class PluginJudge implements PluginWitness {
   shows(event: EvictionPluginsEvent): void {
     if (event.type !== 'CHOSEN' || this.#pass === undefined) return;
     const { conditionTransitionPeriodMs: periodMs } = this.#options.truth.plan.settings;
-    const { answeredAt } = this.#pass;
-    const wanted = [...this.#conditions].filter(([, at]) => answeredAt - at < periodMs).map(([name]) => name);
+    const { beganAt } = this.#pass;
+    const wanted = [...this.#conditions].filter(([, at]) => beganAt - at < periodMs).map(([name]) => name);
     const standing = this.#options.truth.conditions();
     const [one, other] = [[...standing].sort().join(), wanted.sort().join()];
     if (one !== other)
@@ -170,7 +168,7 @@ export class PluginJudge implements PluginWitness {
         .filter(isShown)
         .map(({ uid }) => uid),
     );
-    this.#pass = { beganAt: now(), shown, questions: [], answeredAt: now(), isOver: false };
+    this.#pass = { beganAt: now(), shown, questions: [], isOver: false };
   }
 
   /** Plugins see the pods that go on, all of them, and not those that are kept from them. */
@@ -194,8 +192,7 @@ export class PluginJudge implements PluginWitness {
     pass.isOver = true;
     this.#restedAt = now();
     const confirmed = this.#confirmed(pass);
-    const limitMs = timeoutMs * (confirmed.size > 0 ? 2 : 1);
-    if (now() > pass.beganAt + limitMs) this.#violated(NODE, 'a plugin is waited for too long');
+    if (now() > pass.beganAt + timeoutMs) this.#violated(NODE, 'a plugin is waited for too long');
     this.#observeConditions(pass);
     if (evictionBurst >= 0 && ending.length > evictionBurst)
       this.#violated(NODE, `${ending.length} pods are ended at once: more than ${evictionBurst}`);
@@ -213,15 +210,14 @@ export class PluginJudge implements PluginWitness {
 
   /** The plugins whose thresholds have been met for long enough; they, and no others, were asked for pods. */
   #confirmed(pass: Pass): ReadonlyMap<string, ConfirmedThreshold> {
-    const { timeoutMs } = this.#options.truth.plan.settings;
     const since = new Map<string, number>();
     const confirmed = new Map<string, ConfirmedThreshold>();
     for (const question of pass.questions) {
-      const threshold = metThreshold(question, timeoutMs);
+      const threshold = metThreshold(question);
       if (threshold === undefined) continue;
-      const first = this.#metSince.get(question.plugin) ?? pass.answeredAt;
+      const first = this.#metSince.get(question.plugin) ?? pass.beganAt;
       since.set(question.plugin, first);
-      const isOver = pass.answeredAt - first >= threshold.gracePeriodSeconds * 1000;
+      const isOver = pass.beganAt - first >= threshold.gracePeriodSeconds * 1000;
       const { metType, scope } = threshold;
       if (isOver) confirmed.set(question.plugin, { topN: metType === 'HARD_MET' ? 1 : 0, scope });
     }
@@ -238,12 +234,12 @@ export class PluginJudge implements PluginWitness {
     return confirmed;
   }
 
-  #observeConditions({ questions, answeredAt }: Pass): void {
+  #observeConditions({ questions, beganAt }: Pass): void {
     const { plan } = this.#options.truth;
     for (const question of questions) {
-      const condition = metCondition(question, plan.settings.timeoutMs);
+      const condition = metCondition(question);
       if (condition !== undefined && !plan.onTrial.has(question.plugin))
-        this.#conditions.set(condition.name, answeredAt);
+        this.#conditions.set(condition.name, beganAt);
     }
   }
 
@@ -256,7 +252,6 @@ export class PluginJudge implements PluginWitness {
     const counted = questions.filter(({ plugin }) => !truth.plan.onTrial.has(plugin));
     return wishesOf(counted, {
       nodeName: truth.nodeName,
-      timeoutMs: truth.plan.settings.timeoutMs,
       get: (uid) => tenants.get(uid),
       confirmed,
     });

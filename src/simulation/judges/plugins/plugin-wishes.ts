@@ -19,6 +19,8 @@ export interface AskedQuestion {
   readonly atMs: number;
   /** How many pods it is asked for; undefined for other calls. */
   readonly topN: number | undefined;
+  /** The same for all questions of a pass. */
+  readonly deadlineMs: number;
   /** Undefined until it has answered. */
   reply: PluginReply | undefined;
 }
@@ -47,7 +49,6 @@ export interface Wish {
 
 export interface WishFacts {
   readonly nodeName: string;
-  readonly timeoutMs: number;
   readonly get: (uid: string) => PodRecord | undefined;
   /** The plugins whose thresholds are confirmed. */
   readonly confirmed: ReadonlyMap<string, ConfirmedThreshold>;
@@ -86,7 +87,7 @@ type Named = Pick<EvictPod<NamedPod>, 'pod' | 'gracePeriodSeconds' | 'forceEvict
 
 function namedIn(question: AskedQuestion, facts: WishFacts): readonly Named[] {
   const { plugin, call } = question;
-  const answer = answerInTime(question, facts.timeoutMs);
+  const answer = answerInTime(question);
   if (answer === undefined) return [];
   if (call === 'GetEvictPods')
     return (answer as GetEvictPodsAnswer<NamedPod>).evictPods.map((one) => ({ ...one, scope: 'soft' }));
@@ -99,23 +100,20 @@ function namedIn(question: AskedQuestion, facts: WishFacts): readonly Named[] {
   return counted.map((pod) => ({ pod, forceEvict: topN > 0, gracePeriodSeconds, scope }));
 }
 
-export function answerInTime({ atMs, reply }: AskedQuestion, timeoutMs: number): unknown {
-  return reply !== undefined && reply.atMs < atMs + timeoutMs ? reply.answer : undefined;
+export function answerInTime({ deadlineMs, reply }: AskedQuestion): unknown {
+  return reply !== undefined && reply.atMs < deadlineMs ? reply.answer : undefined;
 }
 
 /** The threshold that a plugin reports as met, if its values make sense. */
-export function metThreshold(
-  question: AskedQuestion,
-  timeoutMs: number,
-): ThresholdMetAnswer<NamedPod> | undefined {
+export function metThreshold(question: AskedQuestion): ThresholdMetAnswer<NamedPod> | undefined {
   if (question.call !== 'ThresholdMet') return undefined;
-  const answer = answerInTime(question, timeoutMs) as ThresholdMetAnswer<NamedPod> | undefined;
+  const answer = answerInTime(question) as ThresholdMetAnswer<NamedPod> | undefined;
   return answer === undefined || answer.metType === 'NOT_MET' || !makesSense(answer) ? undefined : answer;
 }
 
 /** The condition of an answer that counts. */
-export function metCondition(question: AskedQuestion, timeoutMs: number): PluginCondition | undefined {
-  const answer = answerInTime(question, timeoutMs) as Partial<ThresholdMetAnswer<NamedPod>> | undefined;
+export function metCondition(question: AskedQuestion): PluginCondition | undefined {
+  const answer = answerInTime(question) as Partial<ThresholdMetAnswer<NamedPod>> | undefined;
   if (question.call === 'GetTopEvictionPods' || answer?.condition?.met !== true) return undefined;
   const { metType } = answer;
   // A threshold that is not met says nothing of the node, and one whose values make no sense is refused as a whole.

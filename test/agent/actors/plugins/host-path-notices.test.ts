@@ -55,11 +55,10 @@ function notices() {
       root,
     );
     for (let pass = 0; pass < passes; pass += 1) {
-      one.tell(
+      await one.tell(
         known,
         told.map((pod) => ruled(pod)),
       );
-      await one.settled();
     }
     await one.stop();
   };
@@ -117,10 +116,7 @@ test('a folder that was removed is made again', async () => {
   const pass = notices();
   mkdirSync(root);
   const agent = new HostPathNotices(testContext({ clock }), root);
-  const once = async () => {
-    agent.tell([SHY], [ruled(SHY)]);
-    await agent.settled();
-  };
+  const once = () => agent.tell([SHY], [ruled(SHY)]);
   await once();
   rmSync(join(root, FOLDER), { recursive: true });
   await once();

@@ -7,6 +7,7 @@ import type {
   HostedPlugin,
   PluginDirectory,
   PodKills,
+  PodNotices,
 } from '../../../../src/agent/actors/plugins/plugin-parts.ts';
 import { stateName } from '../../../../src/agent/actors/transitions.ts';
 import { evictionKill } from '../../../../src/agent/policies/eviction/eviction-message.ts';
@@ -102,6 +103,7 @@ export class PluginBed {
   readonly events: string[] = [];
   readonly lines: string[] = [];
   readonly measurements = new RecordedMeasurements();
+  notices: PodNotices | undefined;
   /** How often the manager told that the conditions are known. */
   firstPasses = 0;
   #agent: NodeAgent | undefined;
@@ -182,6 +184,7 @@ export class PluginBed {
       statusOf: (uid) => statusManager.get(uid),
       ownUIDOf: (uid) => desired.ownUIDOf(uid),
       nodeName: 'node1',
+      notices: this.notices,
       recordsOf: (pods) => pods.map((pod) => evictionRecord(pod, [], [])),
       taintsOf: () => ({
         start: () => (this.firstPasses += 1),

@@ -390,6 +390,31 @@ test('a candidate that wants notice is told once, and stays', async () => {
   expect(bed.kills.calls).toEqual([]);
 });
 
+test('a pod that is told by a file ends after that, also where another plugin has it ended in any case', async () => {
+  const told = Promise.withResolvers<undefined>();
+  let known: readonly string[] = [];
+  bed.notices = {
+    tell: (pods) => {
+      known = pods.map(({ metadata }) => metadata.name);
+      return told.promise;
+    },
+    stop: () => Promise.resolve(),
+  };
+  bed.plugin('p').evicts = () => candidates(SHY);
+  bed.plugin('q').evicts = () => forces(A, SHY);
+  await bed.start();
+  await bed.run(A, SHY);
+  await bed.ground.clock.advance(PLUGIN_SETTINGS.syncPeriodMs);
+  await bed.ground.until('the other pod to be ended', () => bed.kills.calls.length > 0);
+  expect([bed.kills.calls, bed.manager.view().state]).toEqual([[['a']], 'Killing']);
+  told.resolve(undefined);
+  await bed.ground.until('the pass to end', () => bed.manager.view().state === 'Waiting');
+  expect([bed.kills.calls, known]).toEqual([
+    [['a'], ['shy']],
+    ['a', 'shy'],
+  ]);
+});
+
 describe('plugins are shown', () => {
   test('the pods that have not ended, with their status, ordinary ones of manifests as of the API server', async () => {
     const p = bed.plugin('p');

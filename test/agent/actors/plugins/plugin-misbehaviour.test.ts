@@ -106,6 +106,31 @@ describe('a plugin that misbehaves costs the others nothing', () => {
     expect(bed.kills.calls).toEqual([]);
   });
 
+  test('has one deadline for all questions: time that it has taken for one is not there for the next', async () => {
+    const answer = Promise.withResolvers<unknown>();
+    const slow = bed.plugin('slow');
+    slow.threshold = () => answer.promise;
+    slow.top = hangs;
+    const half = bed.plugin('half');
+    half.evicts = hangs;
+    half.threshold = () => met();
+    half.top = () => ({ targetPods: [named(A)] });
+    await bed.start();
+    await bed.run(A);
+    await bed.ground.clock.advance(6_500);
+    answer.resolve(met());
+    await bed.ground.until('it to be asked for pods', () =>
+      slow.questions.some((question) => question.startsWith('GetTop')),
+    );
+    await bed.ground.clock.advance(500);
+    await bed.ground.until('the pass to end', () => bed.manager.view().state === 'Waiting');
+    expect([...bed.directory.told].sort()).toEqual([
+      'half failed: GetEvictPods: has not answered within 2 s',
+      'slow failed: GetTopEvictionPods: has not answered within 2 s',
+    ]);
+    expect(bed.kills.calls).toEqual([['a']]);
+  });
+
   test('fails when asked for pods', async () => {
     const bad = bed.plugin('bad');
     bad.threshold = () => met();
