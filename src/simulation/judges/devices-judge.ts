@@ -31,6 +31,13 @@ interface Told {
   readonly silentSince: number | undefined;
 }
 
+/** Of the checkpoint. */
+interface Entry {
+  readonly PodUID: string;
+  readonly ResourceName: string;
+  readonly DeviceIDs: Readonly<Record<string, readonly string[]>>;
+}
+
 const UNKNOWN: Told = { healthy: undefined, all: 0, knownSince: Infinity, silentSince: undefined };
 /** The node says so long that it has them. */
 const GRACE_MS = 5 * 60_000;
@@ -41,6 +48,8 @@ export class DevicesJudge implements DevicesWitness {
   readonly #told = new Map<string, Told>();
   /** When a call of a plugin has failed last. */
   readonly #failedAt = new Map<string, number>();
+  /** What the checkpoint had for the agent when it started. */
+  #recalled: readonly Entry[] = [];
   /** Ids of containers that nobody waited for any more when they started. */
   readonly #unawaited = new Set<string>();
 
@@ -52,7 +61,9 @@ export class DevicesJudge implements DevicesWitness {
   agentStarts(checkpoint: string | undefined): void {
     this.#told.clear();
     this.#failedAt.clear();
-    for (const resource of registeredIn(checkpoint)) {
+    const { entries, resources } = contentOf(checkpoint);
+    this.#recalled = entries;
+    for (const resource of resources) {
       const now = this.#options.now();
       this.#told.set(resource, { ...UNKNOWN, knownSince: now, silentSince: now });
     }
@@ -136,12 +147,20 @@ export class DevicesJudge implements DevicesWitness {
     }
   }
 
-  /** The resources of which there are not enough healthy devices for the pod, if all the others have what they ask for. */
+  /**
+   * The resources of which there are not enough healthy devices for the pod, if all the others have what they ask for. A pod that a former
+   * agent has left holds its own as long as anything of it runs, also where no source knows it any more.
+   */
   lacking(pod: Pod, others: readonly Pod[]): readonly string[] {
+    const counted = new Set([pod, ...others].map(({ metadata }) => metadata.uid));
+    const left = this.#recalled.filter(({ PodUID }) => !counted.has(PodUID) && this.#runs(PodUID));
     return this.#options.resources.filter((resource) => {
       const wanted = podCount(pod, resource);
       const held = others.reduce((sum, other) => sum + podCount(other, resource), 0);
-      return wanted > 0 && held + wanted > (this.#of(resource).healthy?.size ?? 0);
+      const ids = left
+        .filter(({ ResourceName }) => ResourceName === resource)
+        .flatMap(({ DeviceIDs }) => Object.values(DeviceIDs).flat());
+      return wanted > 0 && held + new Set(ids).size + wanted > (this.#of(resource).healthy?.size ?? 0);
     });
   }
 
@@ -192,6 +211,12 @@ export class DevicesJudge implements DevicesWitness {
     return knownSince < now && (silentSince === undefined || now < silentSince + GRACE_MS);
   }
 
+  #runs(uid: string): boolean {
+    return [...this.#options.runtime().sandboxesOf(uid)].some(
+      ({ ready, containers }) => ready || containers.some(({ state }) => state === 'CONTAINER_RUNNING'),
+    );
+  }
+
   *#running(): Iterable<ContainerTruth> {
     const runtime = this.#options.runtime();
     for (const uid of runtime.uids())
@@ -213,17 +238,18 @@ function podCount(pod: Pod, resource: string): number {
   return resourceAmount(resource, podRequest(pod, resource));
 }
 
-function registeredIn(checkpoint: string | undefined): readonly string[] {
-  if (checkpoint === undefined) return [];
-  const { Data } = JSON.parse(checkpoint) as { Data: { RegisteredDevices: object } };
-  return Object.keys(Data.RegisteredDevices);
+function contentOf(checkpoint: string | undefined): {
+  readonly entries: readonly Entry[];
+  readonly resources: readonly string[];
+} {
+  if (checkpoint === undefined) return { entries: [], resources: [] };
+  const { Data } = JSON.parse(checkpoint) as {
+    Data: { PodDeviceEntries: readonly Entry[] | null; RegisteredDevices: object };
+  };
+  return { entries: Data.PodDeviceEntries ?? [], resources: Object.keys(Data.RegisteredDevices) };
 }
 
 /** The UIDs of pods of which the checkpoint has something. */
 export function podsIn(checkpoint: string | undefined): readonly string[] {
-  if (checkpoint === undefined) return [];
-  const { Data } = JSON.parse(checkpoint) as {
-    Data: { PodDeviceEntries: readonly { PodUID: string }[] | null };
-  };
-  return (Data.PodDeviceEntries ?? []).map(({ PodUID }) => PodUID);
+  return contentOf(checkpoint).entries.map(({ PodUID }) => PodUID);
 }

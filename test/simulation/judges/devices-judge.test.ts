@@ -114,6 +114,28 @@ test('a pod lacks devices beside those that others may hold, and may have been f
   expect(judge.hasJustFailed(podWith('one', 1))).toBe(false);
 });
 
+test('a pod that a former agent has left, and no source knows, holds its devices until nothing of it runs', () => {
+  const sandboxes = { one: [sandbox(true)], gone: [sandbox(false)] };
+  const judge = new DevicesJudge({
+    resources: [GPU],
+    now: () => 1_000,
+    runtime: () => ({
+      uids: () => Object.keys(sandboxes),
+      sandboxesOf: (uid) => (uid === 'one' ? sandboxes.one : sandboxes.gone),
+    }),
+    onAsked: () => undefined,
+    violated: () => undefined,
+  });
+  const entry = (PodUID: string, ...ids: string[]) => ({ PodUID, ResourceName: GPU, DeviceIDs: { 0: ids } });
+  const PodDeviceEntries = [entry('one', 'a'), entry('one', 'a'), entry('gone', 'b')];
+  judge.agentStarts(JSON.stringify({ Data: { PodDeviceEntries, RegisteredDevices: {} } }));
+  judge.listed(GPU, healthy('a', 'b', 'c'));
+  expect(judge.lacking(podWith('two', 2), [])).toEqual([]);
+  expect(judge.lacking(podWith('two', 3), [])).toEqual([GPU]);
+  expect(judge.lacking(podWith('two', 2), [podWith('one', 1)])).toEqual([]);
+  expect(judge.lacking(podWith('one', 3), [])).toEqual([]);
+});
+
 test('a status that says of a device, or of the node, what is not so', () => {
   const { judge } = bed();
   judge.listed(GPU, [...healthy('a'), { ID: 'b', health: 'Unhealthy' }]);
