@@ -38,6 +38,14 @@ export interface RuntimeContainerStatus {
   readonly mountedImages?: readonly string[];
 }
 
+/** What the node has granted a pod. */
+export interface PodAllocation {
+  /** By the name of the container: regular ones and init containers. */
+  readonly containers: Readonly<Record<string, ResourceRequirements>>;
+  /** Of the pod itself; undefined for a pod without `spec.resources`. */
+  readonly pod?: ResourceRequirements | undefined;
+}
+
 /** CPU and memory, as the specs of a container and of its pod wrote them. */
 export interface GivenResources {
   readonly container: ResourceRequirements;
@@ -75,6 +83,8 @@ export interface RuntimeSandboxStatus {
   readonly ready: boolean;
   readonly attempt: number;
   readonly createdAt: number;
+  /** What the pod had been granted when it was made; undefined where its agent did not write that down. */
+  readonly allocated?: PodAllocation;
   readonly networkMode: string;
   /** Undefined when the runtime did not report it, empty when there is none. */
   readonly ip?: string;

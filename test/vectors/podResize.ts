@@ -3,7 +3,6 @@ import {
   increasesRequests,
   isAllocated,
   podAsAllocated,
-  type PodAllocation,
   withoutEmpty,
 } from '../../src/agent/policies/resize/allocation.ts';
 import { sortPendingResizes } from '../../src/agent/policies/resize/pending-resizes.ts';
@@ -21,7 +20,7 @@ import { decideResize } from '../../src/agent/policies/resize/resize-decision.ts
 import { rfc3339 } from '../../src/agent/policies/formats/time.ts';
 import { servedPodStatus } from '../../src/agent/policies/cluster/served-pod-status.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
-import type { RuntimeContainerStatus, RuntimePodStatus } from '../../src/types/runtime-pod.ts';
+import type { PodAllocation, RuntimeContainerStatus, RuntimePodStatus } from '../../src/types/runtime-pod.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 
 interface Runtime {

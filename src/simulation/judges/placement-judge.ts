@@ -3,19 +3,22 @@
  * agent would read. It outlives the agents of its node.
  */
 import { parseCpuSet } from '../../agent/policies/cpus/cpu-set.ts';
-import { milliValue, parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
+import { milliValue, parseQuantity } from '../../agent/policies/formats/quantity.ts';
 import type { Container, Pod, PodSpec } from '../../types/kubernetes.ts';
 import type { PlacementPlan } from '../placement/placement-plan.ts';
 import type { ContainerTruth, SandboxTruth } from '../runtime/witness.ts';
 
 export interface PlacementJudgeOptions {
   readonly plan: PlacementPlan;
-  readonly specOf: (uid: string) => PodSpec | undefined;
+  /** As the pod was created, and with all resources that it was to have since then. */
+  readonly specsOf: (uid: string) => readonly PodSpec[];
   readonly runtime: () => { uids(): Iterable<string>; sandboxesOf(uid: string): Iterable<SandboxTruth> };
   readonly textOf: (file: string) => string | undefined;
   readonly onPinned: () => void;
   readonly violated: (uid: string, what: string) => void;
 }
+
+const SHARES_PER_CPU = 1024;
 
 export class PlacementJudge {
   readonly #options: PlacementJudgeOptions;
@@ -135,23 +138,23 @@ export class PlacementJudge {
       );
       const used = kept
         .filter((one) => nodesOf(one).every((id) => some.includes(id)))
-        .reduce((sum, one) => sum + this.#memoryOf(one), 0);
+        .reduce((sum, { resources }) => sum + (resources?.memoryLimitInBytes ?? 0), 0);
       if (used > room)
         return `brings the memory kept on NUMA nodes ${some.join()} to ${String(used)} of ${String(room)}`;
     }
     return undefined;
   }
 
-  #countOf({ uid, metadata }: ContainerTruth): number {
-    const spec = this.#options.specOf(uid);
-    const container = spec && all(spec).find(({ name }) => name === metadata.name);
-    return spec && container ? count(spec, container) : 0;
-  }
-
-  #memoryOf({ uid, metadata }: ContainerTruth): number {
-    const spec = this.#options.specOf(uid);
-    const container = spec && all(spec).find(({ name }) => name === metadata.name);
-    return Number(quantityValue(parseQuantity(container?.resources?.requests?.memory ?? '0')));
+  /** Which of its specs counts, only the agent knows: by its quota, the container is to have all the CPUs that it asks for. */
+  #countOf({ uid, metadata, resources }: ContainerTruth): number {
+    const counts = this.#options.specsOf(uid).flatMap((spec) => {
+      const container = all(spec).find(({ name }) => name === metadata.name);
+      return container ? count(spec, container) : [];
+    });
+    const [first = 0] = counts;
+    const { cpuQuota = 0, cpuShares = 0 } = resources ?? {};
+    const told = cpuQuota > 0 ? 0 : cpuShares / SHARES_PER_CPU;
+    return counts.includes(told) ? told : first;
   }
 
   *#running(): Iterable<ContainerTruth> {

@@ -358,7 +358,7 @@ export class AgentRun {
       onRelease: (uid) => this.#isAlive && this.lifecycle.volumesReleased(uid),
       onRemove: (uid) => this.#isAlive && remains.removes(uid),
       managers: this.#managers.subsystems,
-      hasExclusiveCPUs: placement !== undefined,
+      cpus: this.#managers.cpus,
       hasOwnMemory: placement?.plan.memory !== undefined,
       onContainer: (...made) => this.#isAlive && devices?.judge.configured(...made),
       isAlive: () => this.#isAlive,

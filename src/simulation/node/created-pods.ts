@@ -11,6 +11,7 @@ interface CreatedPod {
 /** All pods that a simulation has created on a node, by UID, also pods that are not wanted any more. */
 export class CreatedPods {
   readonly #pods = new Map<string, CreatedPod>();
+  readonly #resized = new Map<string, readonly PodSpec[]>();
 
   add(pod: CreatedPod): void {
     this.#pods.set(pod.uid, pod);
@@ -22,6 +23,17 @@ export class CreatedPods {
 
   specOf(uid: string): PodSpec | undefined {
     return this.#pods.get(uid)?.spec;
+  }
+
+  /** The source wants it with these resources from now on. */
+  resized(uid: string, spec: PodSpec): void {
+    this.#resized.set(uid, [...(this.#resized.get(uid) ?? []), spec]);
+  }
+
+  /** As it was created, and with all resources that it was to have since then. */
+  specsOf(uid: string): readonly PodSpec[] {
+    const spec = this.specOf(uid);
+    return spec ? [spec, ...(this.#resized.get(uid) ?? [])] : [];
   }
 
   isStatic(uid: string): boolean {

@@ -139,8 +139,6 @@ export class Host {
 
   apply({ number, name, change }: Operation): void {
     if (!this.#changes.isOn(change)) return;
-    // A next agent takes what a refused resize asks for as the pod's spec: its own CPUs would not be told from that.
-    if (change.kind === 'resize' && this.placement !== undefined) return;
     this.#options.tally.operations += 1;
     this.tell(`#${String(number)} ${JSON.stringify(change)}`, { name });
     this.#changes.apply(number, name, change);
@@ -386,7 +384,7 @@ export class Host {
     });
     const judge = new PlacementJudge({
       plan,
-      specOf: (uid) => this.#pods.specOf(uid),
+      specsOf: (uid) => this.#pods.specsOf(uid),
       runtime: () => this.runtime,
       textOf: (file) => files.text(file),
       onPinned: () => (tally.pinned += 1),

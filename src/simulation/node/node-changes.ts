@@ -93,7 +93,7 @@ export class NodeChanges {
         sources.change(name, (pod) => withImage(pod, `registry.example/app:${version}`));
         break;
       case 'resize':
-        sources.change(name, (pod) => withResources(pod, change));
+        sources.change(name, (pod) => this.#resized(pod, change));
         break;
       case 'delete':
         sources.delete(name, change.graceSeconds);
@@ -234,6 +234,12 @@ export class NodeChanges {
     const creationTimestamp = rfc3339(clock.now());
     const metadata = { name, namespace: NAMESPACE, uid, creationTimestamp, ...this.#options.marks?.(uid) };
     sources.create(source, { metadata, spec });
+  }
+
+  #resized(pod: Pod, change: ChangeOf<'resize'>): Pod {
+    const resized = withResources(pod, change);
+    this.#options.pods.resized(pod.metadata.uid, resized.spec);
+    return resized;
   }
 
   #kill(name: string, { kills, everyMs }: ChangeOf<'kill'>): void {

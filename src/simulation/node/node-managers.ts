@@ -32,7 +32,7 @@ export interface ManagedResources {
   };
 }
 
-export interface NodeManagers extends Pick<NodeParts, 'devices'> {
+export interface NodeManagers extends Pick<NodeParts, 'devices' | 'cpus'> {
   /** In the order in which a pod is prepared. */
   readonly subsystems: readonly PodSubsystem[];
   readonly devicePlugins: ((core: AgentCore) => NodeDevicePlugins) | undefined;
@@ -60,9 +60,8 @@ export function nodeManagers(
     ofHost &&
     user &&
     new DeviceManager(context, '', new DevicesFile(ofHost.folder.file(user), context.logger));
-  const kinds = [devices && managedDevices(devices), placement && managedPlaces(context, placement)].filter(
-    (kind) => kind !== undefined,
-  );
+  const places = placement && managedPlaces(context, placement);
+  const kinds = [devices && managedDevices(devices), places].filter((kind) => kind !== undefined);
   const topology = new TopologyManager({
     policy: placement?.plan.policy ?? 'none',
     scope: placement?.plan.scope ?? 'container',
@@ -72,6 +71,7 @@ export function nodeManagers(
   });
   return {
     ...(devices && { devices }),
+    cpus: places?.cpus,
     subsystems: kinds.length === 0 ? [] : [topology, ...kinds.flatMap(({ subsystems }) => subsystems)],
     devicePlugins:
       ofHost && user && devices
@@ -101,7 +101,7 @@ function managedDevices(devices: DeviceManager): Managed {
 function managedPlaces(
   context: AgentContext,
   { plan, files, runtime }: NonNullable<ManagedResources['placement']>,
-): Managed {
+): Managed & Pick<NodeManagers, 'cpus'> {
   const { cpus: topology, options, reserved } = plan;
   const cpus = CpuManager.open(files.file(CPU_STATE_FILE, context.clock), { topology, options, reserved });
   const memory = plan.memory && MemoryManager.open(files.file(MEMORY_STATE_FILE, context.clock), plan.memory);
@@ -109,6 +109,7 @@ function managedPlaces(
   const updates = new CpusetUpdates(context, { runtime, cpusetOf, periodMs: RECONCILE_PERIOD_MS });
   cpus.onShared = () => updates.update();
   return {
+    cpus,
     providers: [cpus, ...(memory ? [memory] : [])],
     subsystems: [cpuSubsystem(cpus, updates, true), ...(memory ? [memorySubsystem(memory)] : [])],
     start: (view) => updates.start(view),

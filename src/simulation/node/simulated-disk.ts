@@ -1,5 +1,4 @@
-import type { PodAllocation } from '../../agent/policies/resize/allocation.ts';
-import type { KnownContainer } from '../../types/runtime-pod.ts';
+import type { KnownContainer, PodAllocation } from '../../types/runtime-pod.ts';
 
 /** What a simulated node has of its pods on its disk. The next agent on the node finds it. */
 export interface PodFolder {

@@ -4,6 +4,7 @@ import { podCgroupResources } from '../../agent/policies/cgroups/cgroup-resource
 import { type ContainerResourceFacts, containerResources } from '../../agent/policies/cri/linux-resources.ts';
 import { podSandboxConfig } from '../../agent/policies/cri/sandbox-config.ts';
 import { StateletError } from '../../types/errors.ts';
+import type { CpuAssignments } from '../../agent/runtime/cpus/cpu-manager.ts';
 import {
   ImageError,
   type PodDetails,
@@ -31,7 +32,7 @@ export interface SimulatedNodeOptions extends SimulatedVolumesOptions {
   readonly runtime: RuntimeService;
   /** What gives containers something for themselves. */
   readonly managers?: readonly PodSubsystem[];
-  readonly hasExclusiveCPUs?: boolean;
+  readonly cpus?: CpuAssignments | undefined;
   readonly hasOwnMemory?: boolean;
   /** A container is about to be created. */
   readonly onContainer?: (pod: Pod, config: ContainerConfig) => void;
@@ -110,12 +111,12 @@ const RESOURCE_FACTS: ContainerResourceFacts = {
 
 /** The agent's own resizer. No container uses so much memory that a limit would be below it. */
 function resizerOf(options: SimulatedNodeOptions): Resizer | undefined {
-  const { runtime, disk, hasExclusiveCPUs = false, hasOwnMemory = false } = options;
+  const { runtime, disk, cpus, hasOwnMemory = false } = options;
   return (
     runtime.resizing &&
     new PodResizer({
       runtime: runtime.resizing,
-      hasExclusiveCPUs,
+      cpus,
       hasOwnMemory,
       facts: RESOURCE_FACTS,
       cgroups: {

@@ -3,6 +3,8 @@ import { expect, test } from '@jest/globals';
 import { PlacementJudge } from '../../../src/simulation/judges/placement-judge.ts';
 import { drawnPlacement, type PlacementPlan } from '../../../src/simulation/placement/placement-plan.ts';
 import type { ContainerTruth } from '../../../src/simulation/runtime/witness.ts';
+import { milliValue, parseQuantity, quantityValue } from '../../../src/agent/policies/formats/quantity.ts';
+import type { LinuxContainerResources } from '../../../src/types/cri.ts';
 import type { PodSpec } from '../../../src/types/kubernetes.ts';
 import { testPod } from '../../support/pods.ts';
 import { container, sandbox } from './lifecycle-judge-bed.ts';
@@ -21,13 +23,30 @@ function spec(cpu: string, memory = '512Mi'): PodSpec {
   };
 }
 
-function bed(specs: Readonly<Record<string, PodSpec>>, more: Partial<PlacementPlan> = {}) {
+type Specs = Readonly<Record<string, PodSpec>>;
+
+/** As the agent tells the runtime. */
+function told({ containers }: PodSpec = { containers: [] }): Partial<LinuxContainerResources> {
+  const { cpu = '0', memory = '0' } = containers[0]?.resources?.limits ?? {};
+  const milliCPU = Number(milliValue(parseQuantity(cpu)));
+  return {
+    cpuShares: (milliCPU * 1024) / 1000,
+    cpuQuota: milliCPU % 1000 === 0 ? -1 : milliCPU * 100,
+    memoryLimitInBytes: Number(quantityValue(parseQuantity(memory))),
+  };
+}
+
+/** `later`: what the source has asked for since. */
+function bed(
+  specs: Specs,
+  { later = {}, ...more }: Partial<PlacementPlan> & { readonly later?: Specs } = {},
+) {
   const violations: string[] = [];
   const running: ContainerTruth[] = [];
   const files = new Map<string, string>();
   const judge = new PlacementJudge({
     plan: { ...PLAN, ...more },
-    specOf: (uid) => specs[uid],
+    specsOf: (uid) => [specs[uid] ?? [], later[uid] ?? []].flat(),
     runtime: () => ({ uids: () => ['one'], sandboxesOf: () => [sandbox(true, ...running)] }),
     textOf: (file) => files.get(file),
     onPinned: () => undefined,
@@ -36,7 +55,7 @@ function bed(specs: Readonly<Record<string, PodSpec>>, more: Partial<PlacementPl
   const runs = (uid: string, cpusetCpus: string, cpusetMems = '0', isAwaited = true) => {
     const made = {
       ...container(`c-${uid}`, { uid }),
-      resources: { cpusetCpus, cpusetMems },
+      resources: { cpusetCpus, cpusetMems, ...told(specs[uid]) },
     } as ContainerTruth;
     running.push(made);
     judge.started(made, isAwaited);
@@ -65,6 +84,19 @@ test("CPUs that are too few, reserved, or another container's own", () => {
     'c: main has CPU 0, which is reserved',
     'd: main has CPU 2 for itself, as main of a has',
   ]);
+});
+
+test('a resize that is not granted leaves a container its CPUs; CPUs that no spec has asked for are reported', () => {
+  const { runs, reported } = bed(
+    { a: spec('2'), b: spec('500m') },
+    { later: { a: spec('750m'), b: spec('1') } },
+  );
+  runs('a', '1-2');
+  runs('b', '3-4');
+  expect(reported()).toEqual([]);
+  const { runs: runsToo, reported: reportedToo } = bed({ a: spec('2') }, { later: { a: spec('1') } });
+  runsToo('a', '1');
+  expect(reportedToo()).toEqual(['a: main has 1 CPUs of its own, and asks for 2']);
 });
 
 test('one that started when nobody waited for it is not judged', () => {

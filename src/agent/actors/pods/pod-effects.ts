@@ -34,7 +34,7 @@ import { notMounted, type ResyncReason } from '../../policies/pod-actions/back-o
 import { isRunning } from '../../policies/cri/runtime-pod-status.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
-import { type PodAllocation, podAsAllocated } from '../../policies/resize/allocation.ts';
+import { podAsAllocated } from '../../policies/resize/allocation.ts';
 import {
   actuatedOf,
   changesRunning,
@@ -47,7 +47,7 @@ import { type PodRuntime, RESIZE_ERROR } from '../../runtime/pods/pod-runtime.ts
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorKind, type ErrorKind, StateletError } from '../../../types/errors.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
-import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
+import type { PodAllocation, RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import type { RuntimeWatch } from '../node/runtime-watch.ts';
 import type { ContainerExitLog } from './container-exit-log.ts';
 import type { EndedPods } from './ended-pods.ts';

@@ -1,10 +1,5 @@
 import { isCriticalPod } from '../../policies/pod/pod-kinds.ts';
-import {
-  allocationFromPod,
-  isAllocated,
-  type PodAllocation,
-  podAsAllocated,
-} from '../../policies/resize/allocation.ts';
+import { allocationFromPod, isAllocated, podAsAllocated } from '../../policies/resize/allocation.ts';
 import { sortPendingResizes } from '../../policies/resize/pending-resizes.ts';
 import { requestedResizes } from '../../policies/resize/requested-resizes.ts';
 import { isDeferred, isInfeasible } from '../../policies/resize/resize-conditions.ts';
@@ -15,6 +10,7 @@ import type { Pleg } from '../../runtime/pleg/pleg.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import type { TimerHandle } from '../../../types/clock.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
+import type { PodAllocation } from '../../../types/runtime-pod.ts';
 import type { DesiredPods } from '../pods/desired-pods.ts';
 import type { PodRegistry } from '../pods/pod-registry.ts';
 import type { RoomArbiter } from '../start/room-arbiter.ts';
@@ -72,7 +68,8 @@ export class PodResizes {
     const { uid } = pod.metadata;
     node.recallContainers(uid);
     const seen = pleg.lastSeen(uid);
-    const allocation = node.resizer?.allocation(uid) ?? (seen && actuatedOf(pod, seen));
+    const allocation =
+      node.resizer?.allocation(uid) ?? seen?.sandboxes[0]?.allocated ?? (seen && actuatedOf(pod, seen));
     if (allocation === undefined || isAllocated(pod, allocation)) return;
     this.#recalled.set(uid, allocation);
     states.recall(pod);

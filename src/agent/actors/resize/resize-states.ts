@@ -6,7 +6,7 @@ import {
   withoutPending,
   withWritten,
 } from '../../policies/resize/resize-conditions.ts';
-import { isAllocated, type PodAllocation } from '../../policies/resize/allocation.ts';
+import { isAllocated } from '../../policies/resize/allocation.ts';
 import {
   decideResize,
   failedResize,
@@ -18,6 +18,7 @@ import {
 import { fullName } from '../../policies/pod/pod-kinds.ts';
 import type { PodReference } from '../../../types/event-recorder.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
+import type { PodAllocation } from '../../../types/runtime-pod.ts';
 import type { ActorContext } from '../actor-context.ts';
 import { agentActor } from '../agent-actor.ts';
 

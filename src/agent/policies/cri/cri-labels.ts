@@ -20,7 +20,7 @@ export const TERMINATION_MESSAGE_POLICY_ANNOTATION = 'io.kubernetes.container.te
 const PRE_STOP_HANDLER_ANNOTATION = 'io.kubernetes.container.preStopHandler';
 /** On containers with a postStart hook whose completion the agent remembers. Those of the kubelet do not have it. */
 export const POST_START_ANNOTATION = 'statelet.dev/post-start';
-/** With what the container was created. The runtime keeps it: what has been resized since is the agent's to remember. */
+/** With what the container was created, or the sandbox. The runtime keeps it: what has been resized since is the agent's to remember. */
 export const RESOURCES_ANNOTATION = 'statelet.dev/resources';
 const PORTS_ANNOTATION = 'io.kubernetes.container.ports';
 const GRACE_PERIOD_ANNOTATION = 'io.kubernetes.pod.terminationGracePeriod';
@@ -53,6 +53,11 @@ export function podOfLogsFolder(
 /** The pod's own labels, and the labels by which its sandbox is found. A label of the pod cannot replace one of these. */
 export function sandboxLabels(pod: Pod): Texts {
   return { ...pod.metadata.labels, ...podLabels(pod) };
+}
+
+/** Those of the pod, and what it was granted: a next agent would take what its spec asks for by then. */
+export function sandboxAnnotations(pod: Pod): Texts {
+  return { ...pod.metadata.annotations, [RESOURCES_ANNOTATION]: JSON.stringify(allocationFromPod(pod)) };
 }
 
 export function containerLabels(pod: Pod, { name }: Container | EphemeralContainer): Texts {

@@ -13,6 +13,7 @@ import type {
   RuntimePodStatus,
   RuntimeSandboxStatus,
 } from '../../../types/runtime-pod.ts';
+import { isAllocation } from '../resize/allocation.ts';
 import { CONTAINER_HASH_ANNOTATION, POST_START_ANNOTATION, RESOURCES_ANNOTATION } from './cri-labels.ts';
 
 /** The kubelet's names for the states of CRI. */
@@ -73,6 +74,7 @@ export function sandboxView(sandbox: PodSandboxStatus): RuntimeSandboxStatus {
     ready: sandbox.state === 'SANDBOX_READY',
     attempt: sandbox.metadata.attempt,
     createdAt: toMs(sandbox.createdAt),
+    ...allocatedIn(sandbox),
     networkMode: sandbox.networkMode ?? 'POD',
     ip: sandbox.network?.ip,
     ...addresses(sandbox),
@@ -111,17 +113,25 @@ function givenResources({
   annotations,
   resources,
 }: ContainerStatus): Pick<RuntimeContainerStatus, 'given' | 'limits'> {
-  const given = givenIn(annotations[RESOURCES_ANNOTATION]);
+  const given = givenIn(annotations);
   const linux = resources?.linux;
   return { ...(given && { given }), ...(linux && { limits: limitsOf(linux) }) };
 }
 
+function allocatedIn({ annotations }: PodSandboxStatus): Pick<RuntimeSandboxStatus, 'allocated'> {
+  const allocated = writtenIn(annotations);
+  return isAllocation(allocated) ? { allocated } : {};
+}
+
 /** Undefined for an annotation that is not one of this agent's. */
-function givenIn(annotation: string | undefined): GivenResources | undefined {
-  if (annotation === undefined) return undefined;
+function givenIn(annotations: ContainerStatus['annotations']): GivenResources | undefined {
+  const given = writtenIn(annotations) as Partial<GivenResources> | null | undefined;
+  return given?.container === undefined ? undefined : (given as GivenResources);
+}
+
+function writtenIn({ [RESOURCES_ANNOTATION]: text }: ContainerStatus['annotations']): unknown {
   try {
-    const given = JSON.parse(annotation) as Partial<GivenResources> | null;
-    return given?.container === undefined ? undefined : (given as GivenResources);
+    return text === undefined ? undefined : JSON.parse(text);
   } catch {
     return undefined;
   }

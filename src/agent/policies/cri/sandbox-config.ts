@@ -7,7 +7,7 @@ import { podHostname } from '../network/pod-hostname.ts';
 import { portMappings } from '../network/port-mappings.ts';
 import { sandboxSecurityContext } from '../security/security-context.ts';
 import { podSysctls } from '../security/sysctls.ts';
-import { podLogsFolder, sandboxLabels } from './cri-labels.ts';
+import { podLogsFolder, sandboxAnnotations, sandboxLabels } from './cri-labels.ts';
 import { overheadResources, type ResourceFacts, sandboxResources } from './linux-resources.ts';
 
 export interface SandboxFacts {
@@ -28,7 +28,7 @@ export interface SandboxFacts {
 
 /** Throws a StateletError of kind InvalidArgument for a pod that can have no sandbox. */
 export function podSandboxConfig(pod: Pod, attempt: number, facts: SandboxFacts): PodSandboxConfig {
-  const { name, namespace, uid, annotations } = pod.metadata;
+  const { name, namespace, uid } = pod.metadata;
   const { dns, clusterDomain = dns?.clusterDomain ?? '' } = facts;
   const ports = portMappings(pod.spec);
   return {
@@ -39,7 +39,7 @@ export function podSandboxConfig(pod: Pod, attempt: number, facts: SandboxFacts)
     ...(dns && { dnsConfig: podDNS(pod, dns).config }),
     ...(ports.length > 0 && { portMappings: ports }),
     labels: sandboxLabels(pod),
-    annotations: { ...annotations },
+    annotations: sandboxAnnotations(pod),
     linux: sandboxLinux(pod, facts),
   };
 }

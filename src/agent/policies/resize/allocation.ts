@@ -3,24 +3,24 @@
  * (allocated): until then all parts of the agent see the pod as allocated.
  */
 import type { Container, Pod, ResourceRequirements } from '../../../types/kubernetes.ts';
-import { equalJson } from '../formats/canonical-json.ts';
+import type { PodAllocation } from '../../../types/runtime-pod.ts';
+import { equalJson, isJsonObject } from '../formats/canonical-json.ts';
 import { compareQuantity, parseQuantity } from '../formats/quantity.ts';
 import { initAndRegular } from '../pod-actions/restart.ts';
 import { podQOS } from '../pod/qos.ts';
 import { amountIn, podRequest, type ResourceList } from '../pod/resources.ts';
-
-export interface PodAllocation {
-  /** By the name of the container: regular ones and init containers. */
-  readonly containers: Readonly<Record<string, ResourceRequirements>>;
-  /** Of the pod itself; undefined for a pod without `spec.resources`. */
-  readonly pod?: ResourceRequirements | undefined;
-}
 
 export function allocationFromPod({ spec }: Pick<Pod, 'spec'>): PodAllocation {
   const containers = Object.fromEntries(
     initAndRegular({ spec }).map(({ name, resources }) => [name, withoutEmpty(resources)]),
   );
   return { containers, pod: spec.resources && withoutEmpty(spec.resources) };
+}
+
+/** Of what an agent has written down: whether this is an allocation. */
+export function isAllocation(value: unknown): value is PodAllocation {
+  const { containers } = (value ?? {}) as { readonly containers?: unknown };
+  return isJsonObject(containers) && Object.values(containers).every(isJsonObject);
 }
 
 /** As the API server writes them: in this order, and no empty lists. */

@@ -1,11 +1,11 @@
 /** What is to be done so that the running containers of a pod have what has been allocated to them. */
 import type { Container, Pod, ResourceRequirements } from '../../../types/kubernetes.ts';
-import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
+import type { PodAllocation, RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import { equalJson, only, without } from '../formats/canonical-json.ts';
 import { milliValue, type Quantity, quantityValue } from '../formats/quantity.ts';
 import { containerStatusByName, isRestartableInitContainer } from '../pod-actions/restart.ts';
 import { amountIn, limitOr, type ResourceList } from '../pod/resources.ts';
-import { allocationFromPod, type PodAllocation, withoutEmpty } from './allocation.ts';
+import { allocationFromPod, withoutEmpty } from './allocation.ts';
 
 const FIELDS = ['cpuRequest', 'cpuLimit', 'memoryRequest', 'memoryLimit'] as const;
 

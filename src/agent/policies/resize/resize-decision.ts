@@ -1,7 +1,8 @@
 /** What follows for a pod when its spec asks for other resources than it has been granted. */
 import type { Pod } from '../../../types/kubernetes.ts';
+import type { PodAllocation } from '../../../types/runtime-pod.ts';
 import { goJSON } from '../formats/go-text.ts';
-import { allocationFromPod, isAllocated, type PodAllocation, withoutEmpty } from './allocation.ts';
+import { allocationFromPod, isAllocated, withoutEmpty } from './allocation.ts';
 import {
   RESIZE_FAILED,
   type ResizeConditions,

@@ -30,7 +30,7 @@ import { LogLinks } from '../logs/log-links.ts';
 import { PodLogs } from '../logs/pod-logs.ts';
 import { readMachineFacts } from './machine-facts.ts';
 import { NodeUpkeep } from './node-upkeep.ts';
-import type { CpuManager } from '../cpus/cpu-manager.ts';
+import type { CpuAssignments, CpuManager } from '../cpus/cpu-manager.ts';
 import type { Machine } from '../cpus/read-topology.ts';
 import type { MemoryManager } from '../memory-manager/memory-manager.ts';
 import type { NodeParts, NodeView, PodNode, PodSubsystem } from './pod-node.ts';
@@ -79,6 +79,7 @@ interface Parts {
   readonly devices: DeviceManager;
   readonly topology: PodSubsystem | undefined;
   readonly cpus: PodSubsystem | undefined;
+  readonly ownCpus: CpuAssignments | undefined;
   readonly memory: PodSubsystem | undefined;
   readonly csi: CsiNode | undefined;
 }
@@ -123,6 +124,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
       devices,
       topology: await openTopology(devices),
       cpus: cpusets?.subsystem,
+      ownCpus: cpus,
       memory: memory && (await memoryPart(memory)),
       csi,
     }),
@@ -268,7 +270,7 @@ function bareRuntime(context: AgentContext, { endpoint, settings }: CriNodeSetup
 }
 
 async function openPodNode(context: AgentContext, setup: CriNodeSetup, parts: Parts): Promise<PodNode> {
-  const { cgroups, runtime, csi } = parts;
+  const { cgroups, runtime, csi, ownCpus } = parts;
   const { rootDir, podLogsDir, nodeName, hostIPs, settings, objects } = setup;
   const { allocatable, labels, capacity } = setup.facts;
   const ids = idSpace(settings.idsPerPod, Number(capacity.pods ?? 0), await readSubordinateIds());
@@ -304,7 +306,7 @@ async function openPodNode(context: AgentContext, setup: CriNodeSetup, parts: Pa
         cgroups,
         facts: containers,
         known: knownContainers,
-        hasExclusiveCPUs: settings.cpuManagerPolicy === 'static',
+        cpus: ownCpus,
         hasOwnMemory: settings.memoryManagerPolicy === 'Static',
       }),
     users: new UserNamespaces(rootDir, ids),

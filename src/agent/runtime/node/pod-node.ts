@@ -2,7 +2,6 @@ import type { Rejection } from '../../policies/admission/rejection.ts';
 import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
 import type { ContainerAdditions } from '../../policies/cri/container-config.ts';
 import type { SandboxFacts } from '../../policies/cri/sandbox-config.ts';
-import type { PodAllocation } from '../../policies/resize/allocation.ts';
 import type { ResizeActions } from '../../policies/resize/resize-actions.ts';
 import type { ImageErrorReason } from '../../policies/images/image-pull.ts';
 import type { ContainerConfig, KeyValue, PodSandboxConfig } from '../../../types/cri.ts';
@@ -10,7 +9,12 @@ import { type ErrorKind, errorMessage, StateletError } from '../../../types/erro
 import type { InfeasibleReason } from '../../../types/measurements.ts';
 import type { PodReference } from '../../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
-import type { KnownContainer, RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
+import type {
+  KnownContainer,
+  PodAllocation,
+  RuntimeContainerStatus,
+  RuntimePodStatus,
+} from '../../../types/runtime-pod.ts';
 import type { CpuAssignments } from '../cpus/cpu-manager.ts';
 import type { HeldMemoryBlocks } from '../memory-manager/memory-manager.ts';
 import type { CsiNode } from '../volumes/csi/csi-node.ts';

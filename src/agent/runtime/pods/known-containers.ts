@@ -2,9 +2,9 @@
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isJsonObject } from '../../policies/formats/canonical-json.ts';
-import type { PodAllocation } from '../../policies/resize/allocation.ts';
+import { isAllocation } from '../../policies/resize/allocation.ts';
 import { makeFolder } from '../../../system/make-folder.ts';
-import type { GivenResources, KnownContainer } from '../../../types/runtime-pod.ts';
+import type { GivenResources, KnownContainer, PodAllocation } from '../../../types/runtime-pod.ts';
 import { readPlainFile } from '../../../system/plain-file.ts';
 import { replaceFile } from '../../../system/replace-file.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
@@ -137,11 +137,6 @@ function checked(known: unknown): KnownContainer {
     ...(typeof ready === 'boolean' && { ready }),
     ...(isGiven(given) && { given }),
   };
-}
-
-function isAllocation(value: unknown): value is PodAllocation {
-  const { containers } = (value ?? {}) as { readonly containers?: unknown };
-  return isJsonObject(containers) && Object.values(containers).every(isJsonObject);
 }
 
 function isGiven(given: unknown): given is GivenResources {

@@ -6,12 +6,7 @@ import {
   containerResources,
   overheadResources,
 } from '../../policies/cri/linux-resources.ts';
-import {
-  allocationFromPod,
-  changesGuaranteed,
-  type PodAllocation,
-  podAsAllocated,
-} from '../../policies/resize/allocation.ts';
+import { allocationFromPod, changesGuaranteed, podAsAllocated } from '../../policies/resize/allocation.ts';
 import {
   actuatedOf,
   containerOf,
@@ -22,7 +17,8 @@ import {
 import type { LinuxContainerResources } from '../../../types/cri.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
-import type { GivenResources } from '../../../types/runtime-pod.ts';
+import type { GivenResources, PodAllocation } from '../../../types/runtime-pod.ts';
+import type { CpuAssignments } from '../cpus/cpu-manager.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import type { InfeasibleResize, Resizer, ResizeRequest } from '../node/pod-node.ts';
 import { type ResizingRuntime, runtimeMessage } from '../service/runtime-service.ts';
@@ -32,8 +28,8 @@ export interface PodResizerParts {
   readonly runtime: ResizingRuntime;
   readonly cgroups: Pick<PodCgroups, 'resourcesOf' | 'resize' | 'memoryUsage'>;
   readonly facts: ContainerResourceFacts;
-  /** Whether containers of Guaranteed pods may have CPUs for themselves. */
-  readonly hasExclusiveCPUs?: boolean;
+  /** Containers of Guaranteed pods may have CPUs for themselves. */
+  readonly cpus?: Pick<CpuAssignments, 'exclusive'> | undefined;
   /** Containers of Guaranteed pods may have memory of certain NUMA nodes. */
   readonly hasOwnMemory?: boolean;
   readonly known: Pick<KnownContainers, 'note' | 'allocation' | 'allocate' | 'written'>;
@@ -69,14 +65,14 @@ export class PodResizer implements Resizer {
   }
 
   refusal(desired: Pod, allocated: Pod): InfeasibleResize | undefined {
-    const { facts, hasExclusiveCPUs = false, hasOwnMemory = false } = this.#parts;
+    const { facts, cpus, hasOwnMemory = false } = this.#parts;
     if (changesSwap(desired, allocated, facts))
       return {
         detail: 'swap_limitation',
         message: 'In-place resize of containers with swap is not supported.',
       };
     const isWith = (manager: string) => `Resize is infeasible for Guaranteed Pods alongside ${manager}`;
-    if (hasExclusiveCPUs && changesGuaranteed(desired, allocated, 'cpu'))
+    if (cpus && changesGuaranteed(desired, allocated, 'cpu'))
       return {
         detail: 'guaranteed_pod_cpu_manager_static_policy',
         message: isWith('CPU Manager policy "static"'),
@@ -170,13 +166,19 @@ export class PodResizer implements Resizer {
     { id, container, current, desired }: ContainerUpdate,
     resource: ResizedResource,
   ): Promise<void> {
-    const { runtime, facts, known } = this.#parts;
+    const { runtime, facts, known, cpus } = this.#parts;
     const { memoryRequest, memoryLimit } = desired;
+    // Zeros leave the quota as it is: a container with CPUs of its own has none.
+    const isExclusive = (cpus?.exclusive(pod.metadata.uid, container.name) ?? []).length > 0;
     const amounts = resource === 'memory' ? { ...current, memoryRequest, memoryLimit } : desired;
     const before = given.get(id);
     await runtime.updateContainerResources(
       id,
-      containerResources(pod, containerOf(container, amounts), facts),
+      containerResources(
+        pod,
+        containerOf(container, amounts),
+        isExclusive ? { ...facts, cpuCFSQuota: false } : facts,
+      ),
     );
     const after = { ...before, container: withResource(before?.container, container.resources, resource) };
     given.set(id, after);

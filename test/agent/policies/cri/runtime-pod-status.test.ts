@@ -60,6 +60,18 @@ describe("the runtime's words in the kubelet's terms", () => {
     expect(statusOf([], [container({ state })]).containers[0]?.state).toBe(wanted);
   });
 
+  test("what the pod had been granted when its sandbox was made, and no other annotation's text", () => {
+    const allocated = { containers: { main: { requests: { cpu: '1' } } } };
+    const granted = (text: string) => {
+      const annotations = { 'statelet.dev/resources': text };
+      return statusOf([sandbox({ annotations })], []).sandboxes[0]?.allocated;
+    };
+    expect(granted(JSON.stringify(allocated))).toEqual(allocated);
+    expect(['', '{', 'null', '[]', '{"containers":[]}', '{"containers":{"main":1}}'].map(granted)).toEqual(
+      Array(6).fill(undefined),
+    );
+  });
+
   test('the recursive read-only mounts, the mounted images, and the user', () => {
     const mount = { hostPath: '/h', readonly: true, propagation: 'PROPAGATION_PRIVATE' } as const;
     const mounts = [

@@ -7,6 +7,7 @@ import {
   runtimeHandler,
   type SandboxFacts,
 } from '../../../../src/agent/policies/cri/sandbox-config.ts';
+import { allocationFromPod } from '../../../../src/agent/policies/resize/allocation.ts';
 import { userNamespace } from '../../../../src/agent/policies/security/id-mappings.ts';
 import type { Container, Pod } from '../../../../src/types/kubernetes.ts';
 import { testPod } from '../../../support/pods.ts';
@@ -50,10 +51,11 @@ describe('a sandbox', () => {
     });
   });
 
-  test("has the pod's annotations, including those of its source", () => {
+  test("has the pod's annotations, including those of its source, and what the pod has been granted", () => {
     expect(podSandboxConfig(pod, 0, FACTS).annotations).toEqual({
       note: 'kept',
       'kubernetes.io/config.source': 'file',
+      'statelet.dev/resources': JSON.stringify(allocationFromPod(pod)),
     });
   });
 

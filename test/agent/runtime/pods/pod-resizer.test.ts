@@ -37,7 +37,7 @@ function podOf(containers: Resources, pod?: ResourceRequirements): Pod {
   };
 }
 
-type Managers = Pick<PodResizerParts, 'hasExclusiveCPUs' | 'hasOwnMemory'>;
+type Managers = Pick<PodResizerParts, 'cpus' | 'hasOwnMemory'>;
 
 /** A pod that runs with one set of resources and is to have another. The calls are written down in their order. */
 function bed(
@@ -154,6 +154,14 @@ test('what each call has changed is remembered, also when a later one fails', as
   ]);
 });
 
+test('a container with CPUs of its own gets no quota when its memory is resized', async () => {
+  const cpus = { exclusive: (_: string, name: string) => (name === 'a' ? [1] : []) };
+  const [before, after] = [of('1', '32Mi'), of('1', '64Mi')];
+  const { resize, calls } = bed(podOf({ a: before, b: before }), podOf({ a: after, b: after }), { cpus });
+  expect(await resize()).toBeUndefined();
+  expect(writes(calls).slice(1)).toEqual(['id-a 1024 0 64Mi', 'id-b 1024 100000 64Mi']);
+});
+
 test('a runtime that refuses ends the resize before the cgroup is written', async () => {
   const { resize, calls } = bed(podOf({ a: of('1', '32Mi') }), podOf({ a: of('1', '64Mi') }), {
     fails: 'told',
@@ -209,7 +217,7 @@ test.each([
   [
     'CPU beside the static CPU manager',
     of('2', '32Mi'),
-    { hasExclusiveCPUs: true },
+    { cpus: { exclusive: () => [] } },
     'CPU Manager policy "static"',
     'guaranteed_pod_cpu_manager_static_policy',
   ],
