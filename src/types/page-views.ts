@@ -87,14 +87,25 @@ export interface ActorsInState {
   readonly actor: string;
 }
 
+/** How a pod that is not here any more has ended. */
+export interface PodEnd {
+  /** Why, in a word: `Evicted`. */
+  readonly status: string;
+  readonly kind: HealthKind;
+}
+
+/** What is known of a pod that is not here. */
+export interface GonePod {
+  readonly sentences: readonly string[];
+  /** Undefined where it is not known to have been here. */
+  readonly end?: PodEnd;
+}
+
 /** A pod that is not here any more. */
-export interface GoneRow {
+export interface GoneRow extends PodEnd {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** Why it ended, in a word: `Evicted`. */
-  readonly status: string;
-  readonly kind: HealthKind;
   readonly endedMs?: number;
   readonly says: string;
 }
@@ -131,11 +142,12 @@ export type PageNews =
   | { readonly type: 'pods'; readonly rows: readonly PodRow[]; readonly gone: readonly string[] }
   /** The actors of the chart, or the pod, that is looked at. */
   | { readonly type: 'actors'; readonly actors: readonly ActorView[] }
-  /** Null for a pod that is not here. `sentences` say what is known of it; `events` are those of one that was here. */
+  /** Null for a pod that is not here. `sentences` and `end` say what is known of it; `events` are those of one that was here. */
   | {
       readonly type: 'pod';
       readonly pod: PodView | null;
       readonly sentences: readonly string[];
+      readonly end?: PodEnd;
       readonly events?: readonly CoreEvent[];
     }
   /** Null: no pod is evicted on this node, or it could not be measured. `events` are of the node, and of pods that it has evicted. */

@@ -90,7 +90,7 @@ export class PageBed {
         eventsOf: (uid) => this.events.filter(({ involvedObject }) => involvedObject.uid === uid),
         eventsByUID: () => new Map(),
         pod: (_, name) => (this.pod?.row.name === name ? this.pod : undefined),
-        sentences: (namespace, name) => [`Nothing is known of ${namespace}/${name}.`],
+        gonePod: (namespace, name) => ({ sentences: [`Nothing is known of ${namespace}/${name}.`] }),
         node: () => ({
           name: 'node-a',
           isReady: true,
@@ -110,7 +110,11 @@ export class PageBed {
         this.measured += 1;
         return Promise.resolve(this.explanation);
       },
-      recorded: (namespace, name) => Promise.resolve([`The record has ${namespace}/${name}.`]),
+      recorded: (namespace, name) =>
+        Promise.resolve({
+          sentences: [`The record has ${namespace}/${name}.`],
+          end: { status: 'Error', kind: 'failed' },
+        }),
       lives: () => Promise.resolve([]),
       history: (wants, keeps = () => true) =>
         Promise.resolve(this.recorded.filter((one) => wants(one.actor) && keeps(one))),

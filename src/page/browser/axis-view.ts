@@ -30,6 +30,8 @@ const STEPS_S = [1, 2, 5, 10, 30].concat([60, 120, 300, 600, 1800, 3600, 7200, 2
 const TICKS_MAX = 6;
 /** A time further to the right would be cut off on a phone: it is on the left of its line. */
 const LATE_SHARE = 85;
+/** A shorter span has no room for a word. */
+const SAID_SHARE = 4;
 
 export interface AxisInput {
   readonly lanes: readonly Lane[];
@@ -152,7 +154,9 @@ function spanView({ fromMs, toMs, kind, text, level }: Span, window: Window): Te
     const height = Math.round(level * 1_000) / 10;
     return html`<span class="height ${kind}" title=${title} .style=${`${place};height:${height}%`}></span>`;
   }
-  return html`<span class="span ${kind}" title=${title} .style=${place}>${text}</span>`;
+  return html`<span class="span ${kind}" title=${title} .style=${place}
+    >${width < SAID_SHARE ? nothing : text}</span
+  >`;
 }
 
 /** Levels that lie too close to each other to be seen are one: the lowest. */

@@ -5,7 +5,7 @@ import { axisView, type Zoom } from './axis-view.ts';
 import type { Camera } from './chart-camera.ts';
 import { chartLook, transitionList } from './chart-view.ts';
 import { stateKind, timeLegend } from './health-view.ts';
-import { actorLanes } from './lanes.ts';
+import { actorLanes, type Span } from './lanes.ts';
 import type { Sight } from './news.ts';
 
 /** Of each chart so many states are listed. */
@@ -49,14 +49,23 @@ function activityItem(
   { state, count, actor }: ActorsInState,
   actors: number,
 ): TemplateResult {
-  const says = chart.states.find(({ id }) => id === state)?.says ?? '';
-  const waits = /\bwaits?\b|\bawaited\b/u.test(says);
-  const kind = stateKind(state);
+  const says = saysOf(chart, state);
   return html`<li>
-    <i class="swatch ${waits && kind === 'calm' ? 'wait' : kind}"></i>
+    <i class="swatch ${kindOf(chart, state)}"></i>
     <a href=${hrefOf(chart.name, state, actor)}>${state}</a
     >${actors > 1 ? html` <b>${count}</b>` : nothing}${says === '' ? '' : `: ${says}`}
   </li>`;
+}
+
+/** Of a state in a region of another one the lane has only the end of its name. */
+function saysOf({ states }: DrawnChart, state: string): string {
+  const found = states.find(({ id }) => id === state) ?? states.find(({ id }) => id.endsWith(`.${state}`));
+  return found?.says ?? '';
+}
+
+function kindOf(chart: DrawnChart, state: string): Span['kind'] {
+  const kind = stateKind(state);
+  return kind === 'calm' && /\bwaits?\b|\bawaited\b/u.test(saysOf(chart, state)) ? 'wait' : kind;
 }
 
 /** Of pods the list has all that are in the state. */
@@ -86,7 +95,7 @@ export function chartPage(input: ChartPageInput): TemplateResult {
   const actor = actors.find((one) => one.actor === input.actor) ?? actors[0];
   const own = transitions.filter((one) => actor === undefined || one.actor === actor.actor);
   // Of the chart of pods all actors are shown at once.
-  const lanes = actor === undefined ? [] : actorLanes(own.toReversed());
+  const lanes = actor === undefined ? [] : actorLanes(own.toReversed(), (state) => kindOf(chart, state));
   const states = actor?.states;
   return html`<h1>${chart.name}</h1>
     <p>${chart.about}</p>
@@ -108,9 +117,7 @@ export function chartPage(input: ChartPageInput): TemplateResult {
       <div>
         ${actor === undefined ? nothing : html`<h2>${actor.actor}</h2>`}
         <ul>
-          ${(states ?? []).map(
-            (state) => html`<li><b>${state}</b>: ${chart.states.find(({ id }) => id === state)?.says}</li>`,
-          )}
+          ${(states ?? []).map((state) => html`<li><b>${state}</b>: ${saysOf(chart, state)}</li>`)}
         </ul>
         <h2>Transitions</h2>
         ${transitionList(own, lost)}

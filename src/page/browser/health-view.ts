@@ -50,7 +50,6 @@ export function timeLegend(): TemplateResult {
 /** Of a state of a chart, which says what the agent does and not how the pod is: at rest it has no colour. */
 export function stateKind(state: string): HealthKind | 'calm' {
   if (/BackingOff|Failing|Infeasible|Overdue|Present|^Gone$/u.test(state)) return 'attention';
-  if (state.startsWith('Terminated')) return 'done';
   if (state.startsWith('Terminating') || state === 'Syncing.Draining') return 'ending';
   return /^Syncing\.(?:Starting|Working)/u.test(state) ? 'starting' : 'calm';
 }

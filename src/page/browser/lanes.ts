@@ -60,7 +60,7 @@ export interface LaneFacts {
 export function podLanes({ last: pod, transitions, runs, health }: LaneFacts): readonly Lane[] {
   const ordered = transitions.toReversed();
   return [
-    ...stateLanes(ordered, pod),
+    ...stateLanes(ordered, pod, health),
     resizeLane(ordered, pod),
     ...containerLanes(pod, runs, health),
     ...probeLanes(ordered, pod, runs),
@@ -68,11 +68,15 @@ export function podLanes({ last: pod, transitions, runs, health }: LaneFacts): r
   ].filter(isUsed);
 }
 
-/** Of an actor whose states are known before the first transition too, where `state` says where it is now, and since when. */
+/** Of an actor whose states are known before the first transition too, where `now` says where it is, and since when. `kindOf`: of a state. */
 export function actorLanes(
   ordered: readonly Transition[],
+  kindOf: (state: string) => Span['kind'],
   now?: { readonly state: string; readonly sinceMs?: number },
 ): readonly Lane[] {
+  const stateSpan = (state: string, fromMs: number, toMs: number | undefined) => {
+    return { fromMs, toMs, kind: kindOf(state), text: state };
+  };
   const moves = ordered.filter(({ from, to }) => from !== to);
   const marks = ordered.map(({ atMs, event, guard, from, to }) => ({
     atMs,
@@ -80,12 +84,15 @@ export function actorLanes(
     text: `${event}${guard === undefined ? '' : ` [${guard}]`}: ${changedParts(from, to)}`,
   }));
   const spans = now?.sinceMs === undefined ? [] : [stateSpan(now.state, now.sinceMs, undefined)];
-  const states = moves.length === 0 ? [{ name: 'state', spans, marks: [] }] : regionLanes(moves);
+  const states = moves.length === 0 ? [{ name: 'state', spans, marks: [] }] : regionLanes(moves, stateSpan);
   return [...states, { name: 'transitions', spans: [], marks }].filter(isUsed);
 }
 
 /** Of a parallel state each region has its lane: `Pass.Observing,Schedule.Memory.NotDue,Everything.Waiting`. */
-function regionLanes(moves: readonly Transition[]): readonly Lane[] {
+function regionLanes(
+  moves: readonly Transition[],
+  stateSpan: (state: string, fromMs: number, toMs: number | undefined) => Span,
+): readonly Lane[] {
   const regions = moves.map(({ to }) => to.split(','));
   const isSingle = regions[0]?.length === 1;
   return (regions[0] ?? []).map((first, region) => {
@@ -105,7 +112,9 @@ function withoutLooks(spans: readonly Span[]): readonly Span[] {
   for (const span of spans) {
     const at = kept.findLastIndex(({ text }) => text === span.text);
     const before = kept[at];
-    const isBack = (span.kind === 'calm' || isWaiting(span)) && span.fromMs - (before?.toMs ?? 0) < LOOK_MS;
+    const isBack =
+      (span.kind === 'calm' || span.kind === 'wait' || isWaiting(span)) &&
+      span.fromMs - (before?.toMs ?? 0) < LOOK_MS;
     if (before !== undefined && (isBack || at === kept.length - 1))
       kept.splice(at, kept.length, { ...before, toMs: span.toMs });
     else kept.push(span);
@@ -124,7 +133,7 @@ export function changedParts(from: string, to: string): string {
   const changed = after.flatMap((part, index) =>
     part === before[index] ? [] : [`${before[index] ?? ''} → ${part}`],
   );
-  return changed.length === 0 ? from : changed.join(', ');
+  return (changed.length === 0 ? before : changed).join(', ');
 }
 
 function isUsed({ spans, marks }: Lane): boolean {
@@ -132,11 +141,22 @@ function isUsed({ spans, marks }: Lane): boolean {
 }
 
 /** Of the pod's newest actor: its name may have been that of another pod before. */
-function stateLanes(ordered: readonly Transition[], pod: PodView | undefined): readonly Lane[] {
+function stateLanes(
+  ordered: readonly Transition[],
+  pod: PodView | undefined,
+  health: HealthKind | undefined,
+): readonly Lane[] {
   const own = ordered.filter(({ chart }) => chart === 'pod');
   const actor = own.findLast((one) => pod === undefined || one.actor.includes(pod.row.uid))?.actor;
+  // Its end is as the pod is: its chart does not say how it has ended.
+  const ended = health === 'failed' || health === 'done' ? health : undefined;
+  const kindOf = (state: string) => {
+    const kind = stateKind(state);
+    return kind === 'calm' && state.startsWith('Terminated') ? (ended ?? kind) : kind;
+  };
   return actorLanes(
     own.filter((one) => one.actor === actor),
+    kindOf,
     pod?.row,
   );
 }
@@ -161,10 +181,6 @@ function resizeLane(ordered: readonly Transition[], pod: PodView | undefined): L
 }
 
 const RESIZED: readonly string[] = ['Request.Granted', 'Actuation.Actuated'];
-
-function stateSpan(state: string, fromMs: number, toMs: number | undefined): Span {
-  return { fromMs, toMs, kind: stateKind(state), text: state };
-}
 
 /** The runs that the status tells of are added to those that are known; a later status knows how a run has ended. */
 export function withRuns(known: readonly Run[], { status }: PodView): readonly Run[] {

@@ -6,6 +6,7 @@ import type {
   GoneRow,
   NodeView,
   PageNews,
+  PodEnd,
   PodRow,
   PodView,
   PressureView,
@@ -22,6 +23,8 @@ export interface Sight {
   /** As it was last, also after it has gone. */
   last: PodView | undefined;
   sentences: readonly string[];
+  /** Of a pod that has gone. */
+  end: PodEnd | undefined;
   /** The newest first. */
   transitions: readonly Transition[];
   lost: number;
@@ -47,6 +50,7 @@ const nothingSeen = (): Sight => ({
   pod: undefined,
   last: undefined,
   sentences: [],
+  end: undefined,
   transitions: [],
   lost: 0,
   runs: [],
@@ -145,6 +149,7 @@ export class News {
       case 'pod':
         this.sight.pod = news.pod;
         this.sight.sentences = news.sentences;
+        this.sight.end = news.end;
         if (news.pod === null) {
           const { last } = this.sight;
           if (last !== undefined && news.events !== undefined)

@@ -25,15 +25,16 @@ export interface PodPageInput {
 
 export function podPage(input: PodPageInput): TemplateResult {
   const { name, sight, nowMs, zoom, onZoom } = input;
-  const { pod, sentences } = sight;
+  const { pod, sentences, end } = sight;
   const said = sentences.map((sentence) => html`<p>${sentence}</p>`);
   if (pod === undefined) return html`<h1>${name}</h1>`;
   const health = pod === null ? undefined : healthAt(pod.row, nowMs);
-  const lanes = podLanes({ ...sight, ...(health && { health: health.kind }) });
+  const kind = health?.kind ?? end?.kind;
+  const lanes = podLanes({ ...sight, ...(kind && { health: kind }) });
   const axis = axisView({ lanes, zoom, nowMs, isLive: pod !== null, onZoom });
   const seen = html`${axis}${beside(input, pod)}`;
   if (pod === null || health === undefined) {
-    return html`<h1>${name} ${badge('done', 'Gone')}</h1>
+    return html`<h1>${name} ${end === undefined ? nothing : badge(end.kind, end.status)}</h1>
       <div class="why">${said}</div>
       <p>
         This pod is not on this
@@ -128,7 +129,7 @@ function containerState(status: ContainerStatus | undefined, nowMs: number): str
   }
   if (terminated != null)
     return `ended with exit code ${terminated.exitCode} (${terminated.reason ?? 'Unknown'})`;
-  if (waiting != null) return `waits: ${waiting.reason ?? ''} ${waiting.message ?? ''}`.trimEnd();
+  if (waiting != null) return ['waits', waiting.reason, waiting.message].filter(Boolean).join(': ');
   return 'is not there yet';
 }
 

@@ -276,10 +276,19 @@ export class PodTable {
 /** The whole sentence of `statelet why`, with what is counted down, and why the pod needs attention where it does not say that. */
 function saysOf({ row: { says, nextTryMs, state }, health }: Seen, nowMs: number): TemplateResult {
   const waitMs = nextTryMs === undefined || state === 'Syncing.Settled' ? 0 : nextTryMs - nowMs;
-  const text = says.replace(/\.$/u, '') + (waitMs > 0 ? ` (in ${duration(waitMs)})` : '');
+  const text = withWait(says.replace(/\.$/u, ''), waitMs);
   const { because } = health;
   const isSaid = because === undefined || says.includes(because);
   return html`${isSaid ? nothing : html`<b>${because}</b>: `}${text}`;
+}
+
+const NEXT_TRY = /next try at \S+Z/u;
+
+/** What is counted down stands where the sentence says the time, or else after it. */
+function withWait(text: string, waitMs: number): string {
+  if (waitMs <= 0) return text;
+  const wait = `in ${duration(waitMs)}`;
+  return NEXT_TRY.test(text) ? text.replace(NEXT_TRY, `$& (${wait})`) : `${text}; next try ${wait}`;
 }
 
 /** After each dot of `Syncing.Starting.Admitting` a line may end. */

@@ -1,6 +1,6 @@
 /** One pod, or one chart, that is looked at: its actors, and each of their transitions as it happens. */
 import type { ServerResponse } from 'node:http';
-import type { PageNews } from '../../types/page-views.ts';
+import type { GonePod, PageNews } from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
 import { isRoutine } from '../../recorder/policies/record-entry.ts';
 import { recordedFigures } from '../../recorder/policies/recorded-figures.ts';
@@ -46,7 +46,7 @@ export function streamPod(
   const actorStart = `${name}_${namespace} `;
   let uid: string | undefined;
   /** What the record says of it once it is not here. */
-  let recorded: readonly string[] | undefined;
+  let recorded: GonePod | undefined;
   const reading = new Timer(source.clock);
   let wake = (): void => undefined;
   const readRecord = async () => {
@@ -64,12 +64,13 @@ export function streamPod(
       uid = pod?.row.uid ?? uid;
       if (pod !== null) recorded = undefined;
       else if (recorded === undefined && !reading.isArmed) reading.arm(RECORDED_MS, () => void readRecord());
-      const sentences = pod?.sentences ?? recorded ?? facts.sentences(namespace, name);
+      const known =
+        pod === null ? (recorded ?? facts.gonePod(namespace, name)) : { sentences: pod.sentences };
       // Its last events may have come between two messages.
       const events = pod === null && uid !== undefined ? { events: facts.eventsOf(uid) } : {};
       return [
         { type: 'actors', actors: facts.actorOfPod(namespace, name) },
-        { type: 'pod', pod, sentences, ...events },
+        { type: 'pod', pod, ...known, ...events },
       ];
     },
     begin: (tell) => {

@@ -5,7 +5,15 @@ import type { RecordedLife } from '../../agent/policies/why/why-gone.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { CoreEvent } from '../../types/kubernetes.ts';
-import type { ActorView, ChartActivity, GoneRow, NodeView, PodRow, PodView } from '../../types/page-views.ts';
+import type {
+  ActorView,
+  ChartActivity,
+  GonePod,
+  GoneRow,
+  NodeView,
+  PodRow,
+  PodView,
+} from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
 import { NewsStream } from './news-stream.ts';
 
@@ -71,7 +79,7 @@ export interface PageSource {
     eventsOf(uid: string): readonly CoreEvent[];
     eventsByUID(uids: readonly string[]): ReadonlyMap<string, readonly CoreEvent[]>;
     pod(namespace: string, name: string): PodView | undefined;
-    sentences(namespace: string, name: string): readonly string[];
+    gonePod(namespace: string, name: string): GonePod;
     node(): NodeView;
     actors(chart: string): readonly ActorView[];
     actorOfPod(namespace: string, name: string): readonly ActorView[];
@@ -88,8 +96,8 @@ export interface PageSource {
     wants: (actor: string) => boolean,
     keeps?: (transition: Transition) => boolean,
   ) => Promise<readonly Transition[]>;
-  /** What is known of a pod that is not here, with what the flight recorder has of it, in sentences. */
-  readonly recorded?: (namespace: string, name: string) => Promise<readonly string[] | undefined>;
+  /** What is known of a pod that is not here, with what the flight recorder has of it. */
+  readonly recorded?: (namespace: string, name: string) => Promise<GonePod>;
   /** Of the pods that the flight recorder saw end. */
   readonly lives?: () => Promise<readonly RecordedLife[]>;
   /** Returns the function that ends it. */

@@ -10,8 +10,10 @@ import type {
   ActorsInState,
   ActorView,
   ChartActivity,
+  GonePod,
   GoneRow,
   NodeView,
+  PodEnd,
   PodRow,
   PodView,
   RoomView,
@@ -129,8 +131,8 @@ export class PageFacts {
   }
 
   /** What is known of a pod that is not here. */
-  sentences(namespace: string, name: string): readonly string[] {
-    return whyOfPod(this.#sources, namespace, name)?.sentences ?? [];
+  gonePod(namespace: string, name: string): GonePod {
+    return gonePod(whyOfPod(this.#sources, namespace, name));
   }
 
   #entry(namespace: string, name: string): PodEntry | undefined {
@@ -248,17 +250,26 @@ function goneRow(
   const endedMs = end?.endedMs ?? life?.sinceMs ?? Date.parse(last?.lastTimestamp ?? '');
   return [
     {
-      ...{ namespace, name, uid, status: goneStatus(end) },
-      kind: end?.phase === 'Failed' ? 'failed' : 'done',
+      ...{ namespace, name, uid, ...podEnd(why.end) },
       ...(!Number.isNaN(endedMs) && { endedMs }),
       says: why.sentences.join(' ').replaceAll(DISTANCE, ''),
     },
   ];
 }
 
+/** `why`: of a pod that is not here. */
+export function gonePod(why: Why | undefined): GonePod {
+  return {
+    sentences: why?.sentences ?? [],
+    ...(why?.state === 'Gone' && { end: podEnd(why.end) }),
+  };
+}
+
 /** As kubectl has it, one whose containers have all ended, and not all of them well, is no Completed one. */
-function goneStatus(end: RecordedLife['end']): string {
-  if (end === undefined) return 'Gone';
-  if (end.reason !== '') return end.reason;
-  return end.cause === 'Completed' && end.phase === 'Failed' ? 'Error' : end.cause;
+function podEnd(end: Why['end']): PodEnd {
+  if (end === undefined) return { status: 'Gone', kind: 'done' };
+  const { cause, phase, reason } = end;
+  const hasFailed = phase === 'Failed';
+  const status = cause === 'Completed' && hasFailed ? 'Error' : cause;
+  return { status: reason ?? status, kind: hasFailed ? 'failed' : 'done' };
 }

@@ -1,7 +1,7 @@
 /** Puts together what the page shows. Loaded when a page is first opened, or with `--ui`. */
 import type { NodeAgent } from '../../agent/actors/node-agent.ts';
 import { whyOfPodWithRecord, type WhySources } from '../../agent/actors/why-facts.ts';
-import { PageFacts } from '../../page/watch/page-facts.ts';
+import { gonePod, PageFacts } from '../../page/watch/page-facts.ts';
 import { PageWatch } from '../../page/watch/page-watch.ts';
 import type { RecentEvents } from '../../agent/server/recent-events.ts';
 import { recordFolder } from '../../recorder/flight-recorder.ts';
@@ -49,8 +49,7 @@ function recordParts(
       recordedHistory(folder, { wants, limit: HISTORY_MAX, ...(keeps && { keeps }) }),
     recorded: async (namespace, name) => {
       const pod = { namespace, name };
-      const why = await whyOfPodWithRecord(sources, pod, () => recordOfPod(folder, pod));
-      return why?.sentences;
+      return gonePod(await whyOfPodWithRecord(sources, pod, () => recordOfPod(folder, pod)));
     },
     lives: () => recordedGone(folder),
   };

@@ -49,6 +49,20 @@ test('states are spans from one transition to the next, and each transition is a
   ]);
 });
 
+test.each(['failed', 'done'] as const)('the end of a pod that is %s has that colour', (health) => {
+  const transitions = [
+    step(4, { from: 'Terminated.CleaningUp', to: 'Terminated.Finished' }),
+    step(2, { from: 'Terminating.Stopping', to: 'Terminated.CleaningUp' }),
+    step(1, { from: 'Syncing.Settled', to: 'Terminating.Stopping' }),
+  ];
+  expect(shown({ last: undefined, transitions, runs: [], health })[0]).toEqual([
+    'state',
+    '1-2 ending: Terminating.Stopping',
+    `2-4 ${health}: Terminated.CleaningUp`,
+    `4- ${health}: Terminated.Finished`,
+  ]);
+});
+
 test('a short try that fails as the one before does not split the wait for the next one', () => {
   const [working, waiting] = ['Syncing.Working', 'Syncing.BackingOff'];
   const transitions = [
@@ -196,7 +210,7 @@ test('the regions of a parallel state have a lane each, and a transition names t
     step(0, { from: 'Pass.B,Pressure.Memory.Absent', to: 'Pass.A,Pressure.Memory.Absent' }),
     step(20, { from: 'Pass.A,Pressure.Memory.Absent', to: 'Pass.A,Pressure.Memory.Present' }),
   ];
-  const lanes = actorLanes(transitions);
+  const lanes = actorLanes(transitions, () => 'calm');
   expect(lanes.map(({ name, spans }) => [name, ...spans.map(({ text }) => text)])).toEqual([
     ['Pass', 'Pass.A'],
     ['Pressure', 'Pressure.Memory.Absent', 'Pressure.Memory.Present'],

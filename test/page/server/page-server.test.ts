@@ -281,6 +281,9 @@ describe('the stream of a pod', () => {
     const seen = await stream('/ui/pod/default/gone');
     const news = await seen.has('the answer', ({ type }) => type === 'pod');
     expect(news).toEqual({ type: 'pod', pod: null, sentences: ['Nothing is known of default/gone.'] });
+    const recorded = await seen.has('the record', (one) => one.type === 'pod' && one.end !== undefined);
+    const end = { status: 'Error', kind: 'failed' };
+    expect(recorded).toEqual({ ...news, sentences: ['The record has default/gone.'], end });
   });
 
   test('keeps the newest transitions of a chart, and counts those that it drops', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { RecordedEnd, RecordedLife } from '../../../src/agent/policies/why/why-gone.ts';
-import { PageFacts } from '../../../src/page/watch/page-facts.ts';
+import { gonePod, PageFacts } from '../../../src/page/watch/page-facts.ts';
 
 const facts = new PageFacts({
   agent: { supervisor: { registry: new Map() } },
@@ -24,6 +24,15 @@ test.each([
   [{ phase: 'Failed', cause: 'Unwanted' as const }, ['failed', 'Unwanted']],
 ])('a pod that has gone with %j is shown as %j', (end, row) => {
   expect(shown(end)).toEqual(row);
+});
+
+test('its own view shows the same, and no end of one that is not known to have been here', () => {
+  const end = { cause: 'Evicted', phase: 'Failed', reason: 'Evicted' } as const;
+  const why = { subject: 'shop/web', state: 'Gone', sentences: ['shop/web ended.'], end };
+  const evicted = { status: 'Evicted', kind: 'failed' };
+  expect(gonePod(why)).toEqual({ sentences: why.sentences, end: evicted });
+  expect(gonePod({ ...why, state: 'Syncing.Settled' })).toEqual({ sentences: why.sentences });
+  expect(gonePod(undefined)).toEqual({ sentences: [] });
 });
 
 test('one whose end is not known has just gone', () => {
