@@ -12,6 +12,7 @@ import {
   type DaemonSettings,
 } from './daemon/daemon-parts.ts';
 import { leavePodsRunning } from './open-node.ts';
+import { placeOf } from './pod-sources.ts';
 import { shownURL } from '../agent/policies/formats/secret-fields.ts';
 import { shutdownPeriods, shutdownSeconds } from '../agent/policies/termination/shutdown-periods.ts';
 import type { ShutdownWatch } from '../agent/runtime/shutdown/shutdown-watch.ts';
@@ -138,7 +139,7 @@ function announce(
   const { staticPodPath, staticPodURL, localPods, nodeName, rootDir } = config;
   const url = staticPodURL === undefined ? undefined : shownURL(staticPodURL);
   const server = cluster && 'the API server';
-  const local = localPods.map((pods) => ('url' in pods ? shownURL(pods.url) : pods.path));
+  const local = localPods.map(placeOf);
   const sources = [...local, staticPodPath, url, server].filter((source) => source !== undefined);
   const runtime = config.containerRuntimeEndpoint;
   const fields = { node: nodeName, rootDir, runtime, ...(address && { address }) };

@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { map, type Observable } from 'rxjs';
 import type { LocalPods, StateletConfig } from '../agent/config/config.ts';
+import { shownURL } from '../agent/policies/formats/secret-fields.ts';
 import { fileSource } from '../agent/sources/file-source.ts';
 import { httpSource, withoutUser } from '../agent/sources/http-source.ts';
 import { localSource } from '../agent/sources/local-source.ts';
@@ -63,9 +64,16 @@ export function podSources(
     ...(path !== undefined && { file: fileSource({ ...ofFiles, path, ...kept('file') }) }),
     ...(url !== undefined && { http: httpSource({ ...ofURLs, url, headers, ...kept('http') }) }),
     ...(localPods.length > 0 && {
-      local: localSource(localPods.map(local)).pipe(map((update) => objects?.take(update) ?? update)),
+      local: localSource(localPods.map((pods) => ({ place: placeOf(pods), updates: local(pods) }))).pipe(
+        map((update) => objects?.take(update) ?? update),
+      ),
     }),
   };
+}
+
+/** For a log: without what may be secret in a URL. */
+export function placeOf(pods: LocalPods): string {
+  return 'url' in pods ? shownURL(pods.url) : pods.path;
 }
 
 /** One for each file, folder or URL: they do not know of each other's manifests. */

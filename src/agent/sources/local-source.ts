@@ -1,16 +1,23 @@
 /** Ordinary pods, and the objects that they refer to, of several files, folders and URLs, as one source. */
 import { combineLatest, map, type Observable, scan, startWith } from 'rxjs';
-import { podFullName, podText } from '../policies/pod/pod-kinds.ts';
+import { podFullName } from '../policies/pod/pod-kinds.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { firstCome } from './first-come.ts';
 import type { SourceProblem, SourceUpdate } from './source.ts';
 
 const UNSEEN: SourceUpdate = { problems: [] };
 
+/** One `--pods`. */
+export interface LocalPart {
+  /** Path or URL, as problems name it. */
+  readonly place: string;
+  readonly updates: Observable<SourceUpdate>;
+}
+
 interface Merged {
   readonly update: SourceUpdate;
-  /** Which part holds a full name. */
-  readonly holders: ReadonlyMap<string, number>;
+  /** The place of the part that holds a full name. */
+  readonly holders: ReadonlyMap<string, string>;
 }
 
 const NOTHING: Merged = { update: UNSEEN, holders: new Map() };
@@ -19,17 +26,24 @@ const NOTHING: Merged = { update: UNSEEN, holders: new Map() };
  * The pods of each part are there as soon as that part has been read; the source counts as seen when all have been. Of two pods with
  * one full name, the one whose part had it first stays. Never fails, never completes.
  */
-export function localSource(parts: readonly Observable<SourceUpdate>[]): Observable<SourceUpdate> {
+export function localSource(parts: readonly LocalPart[]): Observable<SourceUpdate> {
   const [only, ...others] = parts;
-  if (only !== undefined && others.length === 0) return only;
-  return combineLatest(parts.map((part) => part.pipe(startWith(UNSEEN)))).pipe(
-    scan(merged, NOTHING),
+  if (only !== undefined && others.length === 0) return only.updates;
+  const places = parts.map(({ place }) => place);
+  return combineLatest(parts.map(({ updates }) => updates.pipe(startWith(UNSEEN)))).pipe(
+    scan((before: Merged, updates) => merged(before, updates, places), NOTHING),
     map(({ update }) => update),
   );
 }
 
-function merged({ holders: before }: Merged, parts: readonly SourceUpdate[]): Merged {
-  const claims = parts.flatMap(({ pods = [] }, holder) => pods.map((value) => ({ holder, value })));
+function merged(
+  { holders: before }: Merged,
+  parts: readonly SourceUpdate[],
+  places: readonly string[],
+): Merged {
+  const claims = parts.flatMap(({ pods = [] }, part) =>
+    pods.map((value) => ({ holder: places[part] ?? '', value })),
+  );
   const {
     kept: pods,
     refused,
@@ -43,13 +57,14 @@ function merged({ holders: before }: Merged, parts: readonly SourceUpdate[]): Me
     ...(objects.length > 0 && { objects }),
     problems: [
       ...parts.flatMap((part) => part.problems),
-      ...refused.map(({ value }) => sameNameProblem(value)),
+      ...refused.map(({ value, holder, of }) => sameNameProblem(value, holder, of)),
     ],
   };
   return { update, holders };
 }
 
-function sameNameProblem(pod: Pod): SourceProblem {
-  const message = `pod ${podText(pod)} has the name of a pod of another --pods: it is left out`;
-  return { source: 'local', field: 'metadata.name', message, leavesOut: true };
+function sameNameProblem({ metadata }: Pod, file: string, other: string): SourceProblem {
+  const { name, namespace } = metadata;
+  const message = `"${name}" in namespace "${namespace}" is that of a pod in ${other}: this pod is left out`;
+  return { source: 'local', file, field: 'metadata.name', message, leavesOut: true };
 }

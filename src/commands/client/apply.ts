@@ -25,8 +25,11 @@ export async function apply(flags: ApplyFlags, write: (text: string) => void): P
   await withDaemon(flags, async (daemon) => {
     const output = new InOrder(write);
     const problems = new Map<number, string>();
+    const repeated = await repeatedIn(documents);
     await eachOf(documents.entries(), AT_ONCE, async ([index, document]) => {
       try {
+        const others = repeated.get(index);
+        if (others !== undefined) throw invalid(others);
         output.add(index, lineOf(await applied(daemon, document, isDryRun), flags));
       } catch (error) {
         output.add(index, '');
@@ -37,6 +40,25 @@ export async function apply(flags: ApplyFlags, write: (text: string) => void): P
     const [first, ...more] = documents.flatMap((_, index) => problems.get(index) ?? []);
     if (first !== undefined) throw new StateletError('FailedPrecondition', [first, ...more].join('\n'));
   });
+}
+
+/** Of documents that have one object none is applied: which of them should count cannot be known. By their numbers, in words. */
+async function repeatedIn(documents: readonly ManifestDocument[]): Promise<ReadonlyMap<number, string>> {
+  if (documents.length < 2) return new Map();
+  const { objectOf } = await import('./parsed-documents.ts');
+  const named = documents.flatMap((document, index) => {
+    const object = objectOf(document);
+    return object === undefined ? [] : [{ object, place: document.place, index }];
+  });
+  const several = [...Map.groupBy(named, ({ object }) => object).values()].filter((own) => own.length > 1);
+  return new Map(
+    several.flatMap((own) =>
+      own.map(({ object, index }) => {
+        const others = own.filter((one) => one.index !== index).map(({ place }) => place);
+        return [index, `${object} is in ${others.join(' and in ')} too: none of them is applied`] as const;
+      }),
+    ),
+  );
 }
 
 async function applied(

@@ -42,6 +42,16 @@ export function nameOf(document: ManifestDocument): DocumentName {
   throw invalid(document, 'needs kind and metadata.name');
 }
 
+/** `pod default/web`; undefined where the document cannot be read, or names no object: the daemon says what is wrong with it. */
+export function objectOf(document: ManifestDocument): string | undefined {
+  try {
+    const { kind, namespace = 'default', name } = nameOf(document);
+    return `${kind.toLowerCase()} ${namespace}/${name}`;
+  } catch {
+    return undefined;
+  }
+}
+
 function within(namespace: string, document: ManifestDocument): ManifestDocument {
   const { name, namespace: own = namespace } = nameOf(document);
   if (own !== namespace)

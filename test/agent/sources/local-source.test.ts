@@ -1,6 +1,6 @@
 import { BehaviorSubject, Subject } from 'rxjs';
 import { expect, test } from '@jest/globals';
-import { localSource } from '../../../src/agent/sources/local-source.ts';
+import { type LocalPart, localSource } from '../../../src/agent/sources/local-source.ts';
 import type { SourceUpdate } from '../../../src/agent/sources/source.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 
@@ -10,9 +10,10 @@ const pod = (name: string, uid = name): Pod => ({
 });
 const seen = (...pods: Pod[]): SourceUpdate => ({ pods, problems: [] });
 
-function follow(...parts: Parameters<typeof localSource>[0]) {
+function follow(...parts: LocalPart['updates'][]) {
   const updates: SourceUpdate[] = [];
-  localSource(parts).subscribe((update) => updates.push(update));
+  const placed = parts.map((part, index) => ({ place: `/pods-${index}`, updates: part }));
+  localSource(placed).subscribe((update) => updates.push(update));
   return () => updates.at(-1);
 }
 
@@ -46,8 +47,9 @@ test('of two pods with one full name, the one that was there first stays, whatev
   expect(last()?.problems).toEqual([
     {
       source: 'local',
+      file: '/pods-0',
       field: 'metadata.name',
-      message: 'pod web_default(uid-1) has the name of a pod of another --pods: it is left out',
+      message: '"web" in namespace "default" is that of a pod in /pods-1: this pod is left out',
       leavesOut: true,
     },
   ]);

@@ -84,6 +84,22 @@ test('what is wrong with one is told when the others have been applied', async (
   expect(written).toEqual(['pod/right created\n']);
 });
 
+test('of two documents of one object none is applied, and each names where the other one is', async () => {
+  mkdirSync(join(dir, 'pods'));
+  const [a, b] = [file('pods/a.yaml', pod('web')), file('pods/b.yaml', `${pod('web')}---\n${pod('api')}`)];
+  const written: string[] = [];
+  const applied = apply({ rootDir: socket.rootDir, filename: [join(dir, 'pods')] }, (text) =>
+    written.push(text),
+  );
+  await expect(applied).rejects.toMatchObject({
+    kind: 'FailedPrecondition',
+    message:
+      `${a}: pod default/web is in ${b}, document 1 too: none of them is applied\n` +
+      `${b}, document 1: pod default/web is in ${a} too: none of them is applied`,
+  });
+  expect([written, asked]).toEqual([['pod/api created\n'], ['api']]);
+});
+
 test('a manifest that is too large for the daemon is refused by it', async () => {
   const large = file('large.yaml', `${pod('web')}# ${'x'.repeat(200)}\n`);
   await expect(run({ filename: [large] })).rejects.toThrow(`${large}: a manifest may have 200 bytes`);

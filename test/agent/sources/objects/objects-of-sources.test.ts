@@ -165,8 +165,11 @@ describe('a URL', () => {
     const common = { nodeName: 'node', source: 'local' } as const;
     source = new Collector(
       localSource([
-        fileSource({ ...common, path: dir, checkFrequencyMs: NEVER_MS, quietMs: 30 }),
-        httpSource({ ...common, url, checkFrequencyMs: NEVER_MS }),
+        {
+          place: dir,
+          updates: fileSource({ ...common, path: dir, checkFrequencyMs: NEVER_MS, quietMs: 30 }),
+        },
+        { place: url, updates: httpSource({ ...common, url, checkFrequencyMs: NEVER_MS }) },
       ]),
     );
     const whole = await source.until(({ pods, restored }) => pods !== undefined && restored === undefined);
