@@ -18,6 +18,8 @@ export interface ReclaimedResourcesSettings {
   /** How long it must be too little before a pod goes. */
   readonly toleranceSeconds: number;
   readonly gracePeriodSeconds: number;
+  /** Of these, no pod goes while the node can give nothing at all: that is rather a wrong figure. */
+  readonly skippedAtZero: readonly string[];
 }
 
 export interface NumaMemorySettings {
@@ -138,6 +140,24 @@ export interface NumaCpuSettings {
   readonly gracePeriodSeconds: number;
 }
 
+/** Parts of 1. */
+export interface NumaSysCpuSettings {
+  readonly isEnabled: boolean;
+  /** Of the processor time of a NUMA node: above the soft one the node is tainted, above the hard one a pod goes. */
+  readonly softUsage: number;
+  readonly hardUsage: number;
+  /** Of what is used, that which the kernel uses. Both must be above it. */
+  readonly softSystemShare: number;
+  readonly hardSystemShare: number;
+  /** Pods with a smaller part of their own stay. */
+  readonly evictionSystemShare: number;
+  readonly metPercentage: number;
+  readonly ringSize: number;
+  /** Readings are at least so far apart. */
+  readonly syncPeriodMs: number;
+  readonly gracePeriodSeconds: number;
+}
+
 export interface BuiltInSettings {
   readonly reclaimedResources: ReclaimedResourcesSettings;
   readonly numaMemory: NumaMemorySettings;
@@ -152,4 +172,5 @@ export interface BuiltInSettings {
   readonly cpuSuppression: CpuSuppressionSettings;
   readonly cpuGrace: CpuGraceSettings;
   readonly numaCpu: NumaCpuSettings;
+  readonly numaSysCpu: NumaSysCpuSettings;
 }

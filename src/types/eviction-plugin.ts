@@ -155,8 +155,20 @@ export interface NumaNodeCpu {
   readonly id: number;
   readonly cpus: number;
   readonly busyTicks: number;
+  /** The part of them in which the kernel worked, also for programs. */
+  readonly systemTicks: number;
   readonly totalTicks: number;
 }
+
+/** Since the pod was started, in microseconds. */
+export interface PodCpuTime {
+  readonly usage: number;
+  /** The part of it in which the kernel worked for the pod. */
+  readonly system: number;
+}
+
+/** By UID: only of pods with a cgroup that counts it. */
+export type CpuTimesOfPods = ReadonlyMap<string, PodCpuTime>;
 
 /** The number of the NUMA node, by UID: only of pods whose containers have CPUs of one node alone. */
 export type NumaNodesOfPods = ReadonlyMap<string, number>;
@@ -169,6 +181,7 @@ export interface NodeCpuFigures {
   numaNodes(): readonly NumaNodeCpu[];
   /** Of the pods with these UIDs. Empty on a machine with one NUMA node. */
   podsOnOneNode(uids: readonly string[]): NumaNodesOfPods;
+  timesOfPods(uids: readonly string[]): CpuTimesOfPods;
 }
 
 /** A network interface of a device of the machine, or one that bonds such interfaces. */

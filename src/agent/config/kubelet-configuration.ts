@@ -161,6 +161,7 @@ const reclaimedResourcesEvictionConfig = object({
   softEvictionThreshold: decimals,
   thresholdMetToleranceDuration: int32,
   gracePeriod: int32,
+  skipZeroQuantityResourceNames: texts,
 });
 const memoryPressureEvictionConfig = object({
   enableNumaLevelEviction: bool,
@@ -223,6 +224,18 @@ const cpuPressureEvictionConfig = object({
     thresholdMetPercentage: decimal,
     metricRingSize: int32,
     skippedPodKinds: texts,
+    gracePeriod: int32,
+  }),
+  numaSysCPUPressureEvictionConfig: object({
+    enableEviction: bool,
+    numaCPUUsageSoftThreshold: decimal,
+    numaCPUUsageHardThreshold: decimal,
+    numaSysOverTotalUsageSoftThreshold: decimal,
+    numaSysOverTotalUsageHardThreshold: decimal,
+    numaSysOverTotalUsageEvictionThreshold: decimal,
+    thresholdMetPercentage: decimal,
+    metricRingSize: int32,
+    syncPeriod: int32,
     gracePeriod: int32,
   }),
 });

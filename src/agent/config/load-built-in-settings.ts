@@ -24,6 +24,7 @@ const ROOTFS = 'evictionPlugins.rootfsPressureEvictionConfig';
 const NETWORK = 'evictionPlugins.networkEvictionConfig';
 const CPU = 'evictionPlugins.cpuPressureEvictionConfig';
 const NUMA_CPU = `${CPU}.numaCPUPressureEvictionConfig`;
+const NUMA_SYS_CPU = `${CPU}.numaSysCPUPressureEvictionConfig`;
 
 /** Katalyst's overuse plugin knows no others. */
 const OVERUSE_LEVELS: readonly string[] = ['shared_cores', 'reclaimed_cores'];
@@ -132,6 +133,12 @@ const ROWS: Rows = {
       RECLAIMED,
       'for reclaimed resources',
     ),
+    skippedAtZero: {
+      flag: '--eviction-skip-zero-quantity-resource-name <LIST>',
+      field: `${RECLAIMED}.skipZeroQuantityResourceNames`,
+      kind: oneList,
+      description: 'no pod goes for one of these resources while the node can give none of it',
+    },
   },
   numaMemory: {
     isEnabled: enabled(
@@ -463,6 +470,67 @@ const ROWS: Rows = {
       'numa-cpu-pressure-eviction-grace-period',
       NUMA_CPU,
       'for the CPUs of a NUMA node',
+    ),
+  },
+  numaSysCpu: {
+    isEnabled: enabled(
+      'numa-sys-cpu-pressure-eviction-enable',
+      `${NUMA_SYS_CPU}.enableEviction`,
+      'pods go where the kernel takes much time of the CPUs of a NUMA node',
+    ),
+    softUsage: part(
+      'numa-sys-cpu-pressure-eviction-numa-cpu-usage-soft-threshold',
+      `${NUMA_SYS_CPU}.numaCPUUsageSoftThreshold`,
+      "the node is tainted if more of a NUMA node's processor time is used",
+      LEAST_PART,
+    ),
+    hardUsage: part(
+      'numa-sys-cpu-pressure-eviction-numa-cpu-usage-hard-threshold',
+      `${NUMA_SYS_CPU}.numaCPUUsageHardThreshold`,
+      "a pod goes if more of a NUMA node's processor time is used",
+      LEAST_PART,
+    ),
+    softSystemShare: part(
+      'numa-sys-cpu-pressure-eviction-numa-sys-over-total-usage-soft-threshold',
+      `${NUMA_SYS_CPU}.numaSysOverTotalUsageSoftThreshold`,
+      'and at least this part of it by the kernel',
+      LEAST_PART,
+    ),
+    hardSystemShare: part(
+      'numa-sys-cpu-pressure-eviction-numa-sys-over-total-usage-hard-threshold',
+      `${NUMA_SYS_CPU}.numaSysOverTotalUsageHardThreshold`,
+      'and at least this part of it by the kernel, for a pod to go',
+      LEAST_PART,
+    ),
+    evictionSystemShare: part(
+      'numa-sys-cpu-pressure-eviction-numa-sys-over-total-usage-eviction-threshold',
+      `${NUMA_SYS_CPU}.numaSysOverTotalUsageEvictionThreshold`,
+      'a pod for which the kernel uses a smaller part of its processor time stays',
+    ),
+    metPercentage: part(
+      'numa-sys-cpu-pressure-eviction-threshold-met-percentage',
+      `${NUMA_SYS_CPU}.thresholdMetPercentage`,
+      'in which part of the readings the use must be above it',
+      LEAST_PART,
+    ),
+    ringSize: {
+      flag: '--numa-sys-cpu-pressure-eviction-metric-ring-size <N>',
+      field: `${NUMA_SYS_CPU}.metricRingSize`,
+      kind: number,
+      problem: ringSize,
+      description: "how many readings of the kernel's time count",
+    },
+    syncPeriodMs: {
+      flag: '--numa-sys-cpu-pressure-eviction-sync-period <SECONDS>',
+      field: `${NUMA_SYS_CPU}.syncPeriod`,
+      kind: seconds,
+      problem: timer(1),
+      description: 'readings of it are at least so far apart',
+    },
+    gracePeriodSeconds: grace(
+      'numa-sys-cpu-pressure-eviction-grace-period',
+      NUMA_SYS_CPU,
+      "for the kernel's time",
     ),
   },
 };

@@ -49,6 +49,11 @@ test("the object of Katalyst's AdminQoSConfiguration is read as it is", () => {
     cpuPressureEvictionConfig: {
       loadUpperBoundRatio: 2,
       numaCPUPressureEvictionConfig: { enableEviction: true, cpuUsageRatioThreshold: 0.5 },
+      numaSysCPUPressureEvictionConfig: {
+        enableEviction: true,
+        syncPeriod: 5,
+        numaCPUUsageHardThreshold: 0.7,
+      },
     },
   };
   expect(resolve({}, evictionConfig)).toMatchObject({
@@ -58,6 +63,7 @@ test("the object of Katalyst's AdminQoSConfiguration is read as it is", () => {
     memoryGrace: { gracePeriodSeconds: 7, reclaimedGracePeriodSeconds: 0 },
     rootfsPressure: { isEnabled: true, minimumFree: '10%' },
     nicHealth: { isEnabled: true, toleranceMs: 60_000 },
+    numaSysCpu: { isEnabled: true, syncPeriodMs: 5000, hardUsage: 0.7 },
     cpuLoad: { upperBoundRatio: 2 },
     numaCpu: { isEnabled: true, usageRatio: 0.5 },
   });

@@ -73,6 +73,11 @@ const BUILT_INS: readonly Entry[] = [
     ({ numaCpu }) => numaCpu.isEnabled,
     async () => (await import('./cpu-plugins.ts')).numaCpu,
   ),
+  entry(
+    'numa-sys-cpu-pressure-plugin',
+    ({ numaSysCpu }) => numaSysCpu.isEnabled,
+    async () => (await import('./cpu-plugins.ts')).numaSysCpu,
+  ),
 ];
 
 /** The names of all built-in plugins, also of those that are switched off: no plugin of another process may register under one. */

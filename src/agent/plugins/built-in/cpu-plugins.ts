@@ -15,6 +15,14 @@ import {
   type NumaCpuKept,
   numaCpuVictims,
 } from '../../policies/eviction-plugins/built-in/numa-cpu.ts';
+import {
+  isReadingDue,
+  judgeNumaSysCpu,
+  NO_NUMA_SYS_CPU,
+  type NumaSysCpuKept,
+  numaSysCpuVictims,
+  withReading,
+} from '../../policies/eviction-plugins/built-in/numa-sys-cpu.ts';
 import { reclaimableResources } from '../../policies/eviction-plugins/built-in/reclaimed-resources.ts';
 import { coresIn } from './pass-figures.ts';
 import { type BuiltIn, Unanswered } from './plugin-tools.ts';
@@ -56,8 +64,7 @@ export const numaCpu: BuiltIn<NumaCpuKept> = {
 
   async threshold(asked, figures, kept) {
     const nodes = await figures.numaCpus();
-    if (nodes.length > 0) return judgeNumaCpu(nodes, asked, kept);
-    return new Unanswered('the kernel does not tell which CPUs are on which NUMA node');
+    return nodes.length > 0 ? judgeNumaCpu(nodes, asked, kept) : noNumaNodes();
   },
 
   async top(asked, figures, kept) {
@@ -65,3 +72,23 @@ export const numaCpu: BuiltIn<NumaCpuKept> = {
     return numaCpuVictims({ numaNodes, usedCores: coresIn(stats) }, asked, kept);
   },
 };
+
+/** Whether the kernel takes much time of the CPUs of a NUMA node. */
+export const numaSysCpu: BuiltIn<NumaSysCpuKept> = {
+  atFirst: NO_NUMA_SYS_CPU,
+
+  async threshold(asked, figures, kept) {
+    if (!isReadingDue(asked, kept)) return judgeNumaSysCpu(asked, kept);
+    const [nodes, times] = await Promise.all([figures.numaCpus(), figures.timesOfPods(asked.pods)]);
+    if (nodes.length === 0) return noNumaNodes();
+    return judgeNumaSysCpu(asked, withReading({ nodes, times }, asked, kept));
+  },
+
+  async top(asked, figures, kept) {
+    return numaSysCpuVictims(await figures.podsOnOneNode(asked.pods), asked, kept);
+  },
+};
+
+function noNumaNodes(): Unanswered {
+  return new Unanswered('the kernel does not tell which CPUs are on which NUMA node');
+}

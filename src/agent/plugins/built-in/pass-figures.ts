@@ -108,6 +108,11 @@ export class QuestionFigures {
     return (await this.#cpu()).podsOnOneNode(pods.map(({ metadata }) => metadata.uid));
   }
 
+  /** Reads a file of each of the pods. */
+  async timesOfPods(pods: readonly Pod[]) {
+    return (await this.#cpu()).timesOfPods(pods.map(({ metadata }) => metadata.uid));
+  }
+
   links() {
     return this.#once('links', (stats) => stats.networkLinks());
   }

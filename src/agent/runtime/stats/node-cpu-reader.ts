@@ -3,21 +3,26 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CpuSet, parseCpuSet } from '../../policies/cpus/cpu-set.ts';
 import type {
+  CpuTimesOfPods,
   MachineLoad,
   NodeCpuFigures,
   NumaNodeCpu,
   NumaNodesOfPods,
+  PodCpuTime,
 } from '../../../types/eviction-plugin.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import type { NodeMemorySources } from './node-memory-reader.ts';
-import { pressureIn, readLongFile, readSmallFile } from './small-files.ts';
+import { numberIn, pressureIn, readLongFile, readSmallFile, valueOf } from './small-files.ts';
 
 /** Fields of a line of /proc/stat: user nice system idle iowait irq softirq steal. Guests count as user. */
 const CPU_LINE = /^cpu(\d+) ((?:\d+ ){7}\d+)/gm;
-const [IDLE, IOWAIT] = [3, 4];
+const [SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ] = [2, 3, 4, 5, 6];
+const US_PER_TICK = 10_000;
+const NS_PER_US = 1000;
 
 interface CpuTicks {
   readonly busy: number;
+  readonly system: number;
   readonly total: number;
 }
 
@@ -47,6 +52,7 @@ export class NodeCpuReader implements NodeCpuFigures {
           id,
           cpus: online.length,
           busyTicks: sum(({ busy }) => busy),
+          systemTicks: sum(({ system }) => system),
           totalTicks: sum(({ total }) => total),
         },
       ];
@@ -72,13 +78,28 @@ export class NodeCpuReader implements NodeCpuFigures {
     );
   }
 
+  timesOfPods(uids: readonly string[]): CpuTimesOfPods {
+    const { tree, podGroups } = this.#sources;
+    if (tree === undefined || podGroups === undefined) return new Map();
+    const groups = podGroups.byPod();
+    return new Map(
+      uids.flatMap((uid): [string, PodCpuTime][] => {
+        const group = groups.get(uid);
+        const time = group === undefined ? undefined : cpuTime(tree, group);
+        return time === undefined ? [] : [[uid, time]];
+      }),
+    );
+  }
+
   #ticks(): ReadonlyMap<number, CpuTicks> {
     const text = readLongFile(join(this.#sources.root, 'proc/stat')) ?? '';
     return new Map(
       Array.from(text.matchAll(CPU_LINE), ([, cpu, fields = '']) => {
         const counts = fields.split(' ').map(Number);
         const total = counts.reduce((sum, count) => sum + count, 0);
-        return [Number(cpu), { busy: total - (counts[IDLE] ?? 0) - (counts[IOWAIT] ?? 0), total }];
+        const of = (field: number) => counts[field] ?? 0;
+        const busy = total - of(IDLE) - of(IOWAIT);
+        return [Number(cpu), { busy, system: of(SYSTEM) + of(IRQ) + of(SOFTIRQ), total }];
       }),
     );
   }
@@ -107,6 +128,19 @@ function namesIn(folder: string): readonly string[] {
   } catch {
     return [];
   }
+}
+
+/** On v1 the kernel's part is in ticks; together they are what the group has used. */
+function cpuTime(tree: CgroupTree, group: string): PodCpuTime | undefined {
+  if (tree.version === 1 && !tree.has('cpuacct')) return undefined;
+  const folder = tree.version === 1 ? tree.folder('cpuacct', group) : (tree.folders(group)[0] ?? '');
+  const read = (file: string) => readSmallFile(join(folder, file)) ?? '';
+  const isV1 = tree.version === 1;
+  const stat = read(isV1 ? 'cpuacct.stat' : 'cpu.stat');
+  const usage = isV1 ? numberIn(read('cpuacct.usage')) : valueOf(stat, 'usage_usec');
+  const system = valueOf(stat, isV1 ? 'system' : 'system_usec');
+  if (usage === undefined || system === undefined) return undefined;
+  return isV1 ? { usage: usage / NS_PER_US, system: system * US_PER_TICK } : { usage, system };
 }
 
 function cpusOfContainers(tree: CgroupTree, podGroup: string): readonly CpuSet[] {

@@ -419,6 +419,7 @@ describe('plugins that are not enabled by default', () => {
     cpuLoad: { ...DEFAULTS.cpuLoad, isEnabled: true, ringSize: 1 },
     cpuSuppression: { ...DEFAULTS.cpuSuppression, isEnabled: true, minToleranceMs: 0 },
     numaCpu: { ...DEFAULTS.numaCpu, isEnabled: true, ringSize: 1 },
+    numaSysCpu: { ...DEFAULTS.numaSysCpu, isEnabled: true, ringSize: 1 },
   };
   const LOAD = 'cpu-pressure-load-plugin';
 

@@ -12,6 +12,7 @@ export const DEFAULT_BUILT_IN_SETTINGS: BuiltInSettings = {
     // Ours: Katalyst gets its figure from an advisor that has smoothed it, and tolerates 0 s.
     toleranceSeconds: 60,
     gracePeriodSeconds: 60,
+    skippedAtZero: [],
   },
   numaMemory: { isEnabled: true, smallestShare: 0.001, timesReclaimed: 6, timesAny: 12, fastTimes: 1 },
   systemMemory: {
@@ -67,5 +68,17 @@ export const DEFAULT_BUILT_IN_SETTINGS: BuiltInSettings = {
     ringSize: 4,
     skippedPodKinds: [],
     gracePeriodSeconds: OWN_GRACE_PERIOD,
+  },
+  numaSysCpu: {
+    isEnabled: false,
+    softUsage: 0.4,
+    hardUsage: 0.5,
+    softSystemShare: 0.4,
+    hardSystemShare: 0.5,
+    evictionSystemShare: 0.3,
+    metPercentage: 0.7,
+    ringSize: 4,
+    syncPeriodMs: 10_000,
+    gracePeriodSeconds: 60,
   },
 };

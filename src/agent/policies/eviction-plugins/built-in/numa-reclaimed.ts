@@ -66,6 +66,7 @@ export function judgeNumaReclaimed(
     for (const [resource, factor] of Object.entries(reclaimedResources.evictionThreshold)) {
       const total = canGive.get(resource);
       if (total === undefined) continue;
+      if (total === 0 && reclaimedResources.skippedAtZero.includes(resource)) continue;
       const observedValue = ofNode.reduce((sum, pod) => sum + requestedAmount(pod, resource), 0);
       const thresholdValue = factor * total;
       if (observedValue <= thresholdValue) continue;

@@ -25,12 +25,14 @@ export function overShare(readings: readonly Reading[], size: number): number {
 export function busyShares(
   nodes: readonly NumaNodeCpu[],
   before: readonly NumaNodeCpu[],
+  ticksOf: (node: NumaNodeCpu) => number = ({ busyTicks }) => busyTicks,
 ): ReadonlyMap<number, number> {
   return new Map(
-    nodes.flatMap(({ id, busyTicks, totalTicks }): [number, number][] => {
-      const last = before.find((node) => node.id === id);
-      const ticks = totalTicks - (last?.totalTicks ?? totalTicks);
-      const busy = busyTicks - (last?.busyTicks ?? busyTicks);
+    nodes.flatMap((node): [number, number][] => {
+      const { id, totalTicks } = node;
+      const last = before.find((one) => one.id === id) ?? node;
+      const ticks = totalTicks - last.totalTicks;
+      const busy = ticksOf(node) - ticksOf(last);
       return ticks <= 0 ? [] : [[id, Math.min(1, Math.max(0, busy / ticks))]];
     }),
   );

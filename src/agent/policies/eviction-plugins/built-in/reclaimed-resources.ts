@@ -106,6 +106,7 @@ export function reclaimedThreshold(
       const total = canGive.get(scope);
       const observedValue = requested.get(scope);
       if (total === undefined || observedValue === undefined) continue;
+      if (total === 0 && settings.skippedAtZero.includes(scope)) continue;
       const thresholdValue = factor * total;
       if (observedValue > thresholdValue) return { metType, scope, thresholdValue, observedValue };
     }

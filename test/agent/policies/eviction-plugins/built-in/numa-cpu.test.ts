@@ -13,11 +13,11 @@ const settings = DEFAULT_BUILT_IN_SETTINGS;
 /** Two nodes of eight CPUs, which were busy for these parts of each 15 seconds. */
 function judged(shares: readonly (readonly [number, number])[], everyMs = 15_000) {
   let kept = NO_NUMA_CPU;
-  let nodes: readonly NumaNodeCpu[] = [0, 1].map((id) => ({ id, cpus: 8, busyTicks: 0, totalTicks: 0 }));
+  const none = { cpus: 8, busyTicks: 0, systemTicks: 0, totalTicks: 0 };
+  let nodes: readonly NumaNodeCpu[] = [0, 1].map((id) => ({ id, ...none }));
   const results = [[0, 0] as const, ...shares].map((ofNodes, index) => {
     nodes = nodes.map(({ id, busyTicks, totalTicks }) => ({
-      id,
-      cpus: 8,
+      ...{ id, ...none },
       busyTicks: busyTicks + 1000 * (ofNodes[id] ?? 0),
       totalTicks: totalTicks + 1000,
     }));

@@ -20,7 +20,10 @@ const batch = (name: string, milliCPU: string, node = '0', memory = '0') =>
     requests: { [RECLAIMED_MILLICPU]: milliCPU, [RECLAIMED_MEMORY]: memory },
     annotations: { 'katalyst.kubewharf.io/numa_bind_result': node },
   });
-const node = (id: number, busyTicks: number, totalTicks: number) => ({ id, cpus: 10, busyTicks, totalTicks });
+const node = (id: number, busyTicks: number, totalTicks: number) => ({
+  ...{ id, cpus: 10, systemTicks: 0 },
+  ...{ busyTicks, totalTicks },
+});
 const memory = (id: number) => ({
   id,
   totalBytes: 50 * GIB,

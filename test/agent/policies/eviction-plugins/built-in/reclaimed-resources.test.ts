@@ -121,6 +121,15 @@ describe('the threshold', () => {
       },
     );
   });
+
+  test('is not met then for a resource that is skipped at zero, as long as nothing can be given', () => {
+    const met = (milliCPU: number) =>
+      reclaimedThreshold([batch('a', '9k')], new Map([[RECLAIMED_MILLICPU, milliCPU]]), {
+        ...settings,
+        skippedAtZero: [RECLAIMED_MILLICPU],
+      })?.metType;
+    expect([met(0), met(1)]).toEqual([undefined, 'HARD_MET']);
+  });
 });
 
 test('the reclaimed pods that request most of the resource go first', () => {
