@@ -25,7 +25,9 @@ export interface TestDevicePluginOptions {
   readonly allocate?: (
     ids: readonly string[],
   ) => Partial<AllocatedContainer> | Promise<Partial<AllocatedContainer>>;
-  readonly preStart?: (ids: readonly string[]) => void;
+  readonly preStart?: (ids: readonly string[]) => void | Promise<void>;
+  /** The call fails. */
+  readonly fails?: (call: 'GetDevicePluginOptions' | 'ListAndWatch') => boolean;
   readonly prefer?: (available: readonly string[], size: number) => readonly string[];
   readonly socket?: string;
 }
@@ -38,6 +40,8 @@ export class TestDevicePlugin {
   readonly path: string;
   /** The devices of each call of Allocate. */
   readonly allocated: (readonly string[])[] = [];
+  /** How often ListAndWatch was called. */
+  lists = 0;
   readonly #options: TestDevicePluginOptions;
   readonly #streams = new Set<ServerWritableStream<object, { devices: readonly ListedDevice[] }>>();
   #devices: readonly ListedDevice[];
@@ -83,6 +87,12 @@ export class TestDevicePlugin {
     }
   }
 
+  /** Ends its lists of devices, as a plugin does that goes on living. */
+  endLists(): void {
+    for (const stream of this.#streams) stream.end();
+    this.#streams.clear();
+  }
+
   /** Tells the agent of other devices. */
   list(devices: readonly ListedDevice[]): void {
     this.#devices = devices;
@@ -111,14 +121,23 @@ export class TestDevicePlugin {
   }
 
   #calls(): grpc.UntypedServiceImplementation {
-    const { preStart, prefer, allocate } = this.#options;
+    const { preStart, prefer, allocate, fails } = this.#options;
+    const failure = (call: 'GetDevicePluginOptions' | 'ListAndWatch') =>
+      fails?.(call) === true ? new Error(`${call} fails`) : undefined;
     type Ids = { readonly ids: readonly string[] };
     return {
-      options: answer(() => ({
-        preStartRequired: preStart !== undefined,
-        getPreferredAllocationAvailable: prefer !== undefined,
-      })),
+      options: answer(() => {
+        const problem = failure('GetDevicePluginOptions');
+        if (problem) throw problem;
+        return {
+          preStartRequired: preStart !== undefined,
+          getPreferredAllocationAvailable: prefer !== undefined,
+        };
+      }),
       list: ((stream: ServerWritableStream<object, { devices: readonly ListedDevice[] }>) => {
+        this.lists += 1;
+        const problem = failure('ListAndWatch');
+        if (problem) return void stream.destroy(problem);
         this.#streams.add(stream);
         stream.on('cancelled', () => this.#streams.delete(stream));
         stream.write({ devices: this.#devices });
@@ -137,8 +156,8 @@ export class TestDevicePlugin {
         this.allocated.push(ids);
         return { containers: [{ ...NOTHING, ...(await allocate?.(ids)) }] };
       }),
-      preStart: answer(({ ids }: Ids) => {
-        preStart?.(ids);
+      preStart: answer(async ({ ids }: Ids) => {
+        await preStart?.(ids);
         return {};
       }),
     };

@@ -11,10 +11,21 @@ export interface DevicePluginInput {
   readonly now: number;
 }
 
+export interface DevicePluginRegistration {
+  /** Counts up: a plugin may come back at the same socket. */
+  readonly id: number;
+  /** The path of its socket. */
+  readonly endpoint: string;
+}
+
 export interface DevicePluginContext {
   readonly resource: string;
-  /** The path of its socket; undefined: a former agent knew the resource, and no plugin has registered yet. */
-  readonly endpoint: string | undefined;
+  /** Undefined: a former agent knew the resource, and no plugin has registered yet. */
+  readonly registration: DevicePluginRegistration | undefined;
+  /** Of another plugin, which is asked whether it can take the place of the one that serves. */
+  readonly successor: DevicePluginRegistration | undefined;
+  /** Why the last one could not. */
+  readonly refusal: string | undefined;
   /** Since when it is being connected, serves, or is gone. Unix ms. */
   readonly since: number;
   /** Since when no plugin serves the resource; undefined while one does. */
@@ -32,15 +43,19 @@ export interface DevicePluginFailure {
 
 export type DevicePluginEvent =
   /** A plugin has registered: the first one, or another one in the place of the former. */
-  | { readonly type: 'REGISTERED'; readonly endpoint: string; readonly now: number }
+  | {
+      readonly type: 'REGISTERED';
+      readonly registration: DevicePluginRegistration;
+      readonly now: number;
+    }
   | {
       readonly type: 'LISTED';
       readonly deviceCount: number;
       readonly healthyCount: number;
       readonly now: number;
     }
-  /** Its socket has been removed from the folder of plugins. */
-  | { readonly type: 'SOCKET_GONE'; readonly now: number }
+  /** The socket of that registration has been removed from the folder of plugins. */
+  | { readonly type: 'SOCKET_GONE'; readonly id: number; readonly now: number }
   | { readonly type: 'STOP' }
   | DoneActorEvent<number, 'connect' | 'listen'>
   | ErrorActorEvent<DevicePluginFailure, 'connect' | 'listen'>;
@@ -53,7 +68,9 @@ const GRACE_MS = 5 * 60_000;
 function initialContext({ input: { resource, now } }: { input: DevicePluginInput }): DevicePluginContext {
   return {
     resource,
-    endpoint: undefined,
+    registration: undefined,
+    successor: undefined,
+    refusal: undefined,
     since: now,
     goneSince: now,
     problem: 'it has not registered since the agent has started',
@@ -61,6 +78,9 @@ function initialContext({ input: { resource, now } }: { input: DevicePluginInput
     healthyCount: 0,
   };
 }
+
+const SILENCE = `it has not answered within ${CONNECT_LIMIT_MS / 1000} s`;
+const SOCKET_GONE = 'its socket is gone';
 
 const EFFECTS = ['device plugin', 'src/agent/actors/devices/device-plugin.ts'] as const;
 const ask = asksOf(...EFFECTS);
@@ -82,10 +102,27 @@ export const devicePluginMachine = setup({
     /** A plugin that registers and fails does not put it off. */
     grace: ({ context: { since, goneSince = since } }) => Math.max(0, GRACE_MS - (since - goneSince)),
   },
+  guards: {
+    isOfPlugin: ({ context, event }) => event.type === 'SOCKET_GONE' && event.id === context.registration?.id,
+    isOfSuccessor: ({ context, event }) => event.type === 'SOCKET_GONE' && event.id === context.successor?.id,
+  },
   actions: {
     recordRegistration: assign(({ context, event }) =>
-      event.type === 'REGISTERED' ? { endpoint: event.endpoint, since: event.now } : context,
+      event.type === 'REGISTERED'
+        ? { registration: event.registration, refusal: undefined, since: event.now }
+        : context,
     ),
+    recordSuccessor: assign(({ context, event }) =>
+      event.type === 'REGISTERED' ? { successor: event.registration, refusal: undefined } : context,
+    ),
+    recordSuccession: assign(({ context: { successor } }) => ({
+      registration: successor,
+      successor: undefined,
+    })),
+    recordRefusal: assign(({ event }) => ({
+      successor: undefined,
+      refusal: 'error' in event ? event.error.problem : event.type === 'SOCKET_GONE' ? SOCKET_GONE : SILENCE,
+    })),
     recordConnection: assign(({ context, event }) => ({
       since: 'output' in event ? event.output : context.since,
       problem: undefined,
@@ -102,18 +139,18 @@ export const devicePluginMachine = setup({
     }),
     recordEnd: assign(({ context, event }) => {
       const now = 'now' in event ? event.now : 'output' in event ? event.output : context.since;
-      const problem =
-        event.type === 'SOCKET_GONE' ? 'its socket is gone' : 'it has ended its list of devices';
+      const problem = event.type === 'SOCKET_GONE' ? SOCKET_GONE : 'it has ended its list of devices';
       return { problem, since: now, goneSince: context.goneSince ?? now, healthyCount: 0 };
     }),
     recordSilence: assign(({ context }) => {
       const now = context.since + CONNECT_LIMIT_MS;
-      const problem = `it has not answered within ${CONNECT_LIMIT_MS / 1000} s`;
-      return { problem, since: now, goneSince: context.goneSince ?? now, healthyCount: 0 };
+      return { problem: SILENCE, since: now, goneSince: context.goneSince ?? now, healthyCount: 0 };
     }),
 
     // Asked of the actor.
+    takeOver: ask(),
     disconnect: ask(),
+    reportRefusal: ask(),
     forget: ask(),
     reportServing: ask(),
     reportGone: ask(),
@@ -125,7 +162,7 @@ export const devicePluginMachine = setup({
   initial: 'Gone',
   on: {
     REGISTERED: {
-      description: 'Another plugin for the same resource takes the place of the former one',
+      description: 'A plugin has registered: the first one, or another one where none serves',
       actions: ['recordRegistration'],
       target: '.Connecting',
       reenter: true,
@@ -139,11 +176,11 @@ export const devicePluginMachine = setup({
         id: 'connect',
         src: 'connect',
         input: ownContext,
-        onDone: { actions: ['recordConnection'], target: 'Connected' },
+        onDone: { actions: ['recordConnection', 'takeOver'], target: 'Connected' },
         onError: { actions: ['recordFailure'], target: 'Gone' },
       },
       after: { connectLimit: { actions: ['recordSilence'], target: 'Gone' } },
-      on: { SOCKET_GONE: { actions: ['recordEnd'], target: 'Gone' } },
+      on: { SOCKET_GONE: { guard: 'isOfPlugin', actions: ['recordEnd'], target: 'Gone' } },
     },
     Connected: {
       description: 'It tells its devices as long as it lives',
@@ -155,7 +192,7 @@ export const devicePluginMachine = setup({
         onDone: { actions: ['recordEnd'], target: 'Gone' },
         onError: { actions: ['recordFailure'], target: 'Gone' },
       },
-      on: { SOCKET_GONE: { actions: ['recordEnd'], target: 'Gone' } },
+      on: { SOCKET_GONE: { guard: 'isOfPlugin', actions: ['recordEnd'], target: 'Gone' } },
       states: {
         Listing: {
           description: 'Its first list of devices is awaited: there is none to hand out',
@@ -163,7 +200,46 @@ export const devicePluginMachine = setup({
         },
         Serving: {
           description: 'Its healthy devices can be handed out',
-          on: { LISTED: { actions: ['recordDevices'] } },
+          on: {
+            LISTED: { actions: ['recordDevices'] },
+            REGISTERED: { actions: ['recordSuccessor'], target: 'Replacing' },
+          },
+        },
+        Replacing: {
+          description:
+            'Another plugin has registered, and is asked what it can do: until it has answered, this one goes on serving',
+          invoke: {
+            id: 'connect',
+            src: 'connect',
+            input: ownContext,
+            onDone: {
+              actions: ['recordSuccession', 'recordConnection', 'takeOver'],
+              target: '#devicePlugin.Connected',
+              reenter: true,
+            },
+            onError: { actions: ['recordRefusal', 'reportRefusal'], target: 'Serving' },
+          },
+          after: { connectLimit: { actions: ['recordRefusal', 'reportRefusal'], target: 'Serving' } },
+          on: {
+            LISTED: { actions: ['recordDevices'] },
+            REGISTERED: { actions: ['recordSuccessor'], target: 'Replacing', reenter: true },
+            SOCKET_GONE: [
+              { guard: 'isOfSuccessor', actions: ['recordRefusal', 'reportRefusal'], target: 'Serving' },
+              {
+                guard: 'isOfPlugin',
+                actions: ['recordEnd', 'reportGone', 'disconnect', 'recordSuccession'],
+                target: '#devicePlugin.Connecting',
+              },
+            ],
+            'xstate.done.actor.listen': {
+              actions: ['recordEnd', 'reportGone', 'disconnect', 'recordSuccession'],
+              target: '#devicePlugin.Connecting',
+            },
+            'xstate.error.actor.listen': {
+              actions: ['recordFailure', 'reportGone', 'disconnect', 'recordSuccession'],
+              target: '#devicePlugin.Connecting',
+            },
+          },
         },
       },
     },

@@ -1,6 +1,5 @@
 /** Puts together what a node needs of device plugins. Loaded only where pods can have devices. */
-import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
-import { DevicePlugins } from '../../agent/actors/devices/device-plugins.ts';
+import { DevicePlugins, type DevicePluginsCore } from '../../agent/actors/devices/device-plugins.ts';
 import type { NodeDevicePlugins } from '../../agent/actors/devices/node-device-plugins.ts';
 import { Plugins } from '../../agent/actors/plugins/plugin-directory.ts';
 import type { PluginHandlers } from '../../agent/plugins/registration/plugin-handler.ts';
@@ -18,7 +17,7 @@ export interface DevicePluginsDeps {
 }
 
 export function openDevicePlugins(
-  core: AgentCore,
+  core: DevicePluginsCore,
   { devices, registryDir, others }: DevicePluginsDeps,
 ): NodeDevicePlugins {
   const plugins = new DevicePlugins(core, {

@@ -3,6 +3,7 @@ import { type ActorRefFrom, type AnyActorRef, type SnapshotFrom } from 'xstate';
 import {
   type DevicePluginContext,
   type DevicePluginFailure,
+  type DevicePluginRegistration,
   devicePluginMachine,
 } from '../../machines/device-plugin-machine.ts';
 import { deviceList, healthyIds, type ListedDevice } from '../../policies/devices/device-list.ts';
@@ -27,6 +28,9 @@ export class DevicePluginActor {
   readonly #actor: ActorRefFrom<typeof devicePluginMachine>;
   /** The one that is asked. */
   #client: DevicePluginConnection | undefined;
+  /** It has said what it can do, and is to be asked from now on. */
+  #next: DevicePluginConnection | undefined;
+  #registrations = 0;
   #refused = 0;
 
   constructor(context: ActorContext, parts: DevicePluginActorParts) {
@@ -52,22 +56,25 @@ export class DevicePluginActor {
     this.#actor.start();
   }
 
-  /** Another plugin has registered for the resource. */
-  registered(endpoint: string): void {
-    this.#actor.send({ type: 'REGISTERED', endpoint, now: this.#context.clock.now() });
+  /** A plugin has registered for the resource. */
+  registered(endpoint: string): DevicePluginRegistration {
+    const registration = { id: ++this.#registrations, endpoint };
+    this.#actor.send({ type: 'REGISTERED', registration, now: this.#context.clock.now() });
+    return registration;
   }
 
-  socketGone(): void {
-    this.#actor.send({ type: 'SOCKET_GONE', now: this.#context.clock.now() });
+  socketGone({ id }: DevicePluginRegistration): void {
+    this.#actor.send({ type: 'SOCKET_GONE', id, now: this.#context.clock.now() });
   }
 
-  /** Resolves when the plugin has said what it can do; rejects with why it is not taken. */
+  /** Resolves when the plugin that has registered last has said what it can do; rejects with why it is not taken. */
   async connected(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     const look = (snapshot: SnapshotFrom<typeof devicePluginMachine>) => {
-      if (snapshot.matches('Connecting')) return;
-      if (snapshot.matches('Connected')) resolve(undefined);
-      else reject(new StateletError('Unavailable', snapshot.context.problem ?? 'the agent stops'));
+      const { successor, refusal, problem } = snapshot.context;
+      if (successor !== undefined || snapshot.matches('Connecting')) return;
+      if (snapshot.matches('Connected') && refusal === undefined) resolve(undefined);
+      else reject(new StateletError('Unavailable', refusal ?? problem ?? 'the agent stops'));
     };
     const subscription = this.#actor.subscribe(look);
     look(this.snapshot);
@@ -95,7 +102,10 @@ export class DevicePluginActor {
         listen: requestActor((_, signal) => this.#listen(signal), failureOf),
       },
       actions: {
+        takeOver: () => this.#takeOver(),
         disconnect: () => this.#disconnect(),
+        reportRefusal: ({ context: { refusal = '' } }) =>
+          this.#log('warn', `is not replaced by another one that has registered: ${refusal}`),
         forget: () => {
           devices.forget(resource);
           this.#log('info', 'has not registered again: the node has none of its devices any more');
@@ -111,24 +121,37 @@ export class DevicePluginActor {
           );
         },
         reportGone: ({ context }) => {
-          if (context.endpoint !== undefined) this.#log('warn', `serves no more: ${context.problem ?? ''}`);
+          if (context.registration !== undefined)
+            this.#log('warn', `serves no more: ${context.problem ?? ''}`);
         },
       },
     });
   }
 
-  async #connect({ resource, endpoint = '' }: DevicePluginContext, signal: AbortSignal): Promise<number> {
-    const client = this.#parts.open(resource, endpoint);
+  async #connect(
+    { resource, registration, successor = registration }: DevicePluginContext,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const client = this.#parts.open(resource, successor?.endpoint ?? '');
     try {
       await client.connect(signal);
     } catch (error) {
       client.close();
       throw error;
     }
+    this.#next?.close();
+    this.#next = client;
+    return this.#context.clock.now();
+  }
+
+  #takeOver(): void {
+    const { resource, devices } = this.#parts;
+    const client = this.#next;
+    if (client === undefined) return;
+    this.#next = undefined;
     this.#client?.close();
     this.#client = client;
-    this.#parts.devices.connected(resource, client);
-    return this.#context.clock.now();
+    devices.connected(resource, client);
   }
 
   async #listen(signal: AbortSignal): Promise<number> {
@@ -149,8 +172,9 @@ export class DevicePluginActor {
   }
 
   #disconnect(): void {
+    this.#next?.close();
     this.#client?.close();
-    this.#client = undefined;
+    this.#next = this.#client = undefined;
     this.#parts.devices.gone(this.#parts.resource);
   }
 

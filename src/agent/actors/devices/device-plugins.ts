@@ -9,6 +9,7 @@ import type { DeviceManager } from '../../runtime/devices/device-manager.ts';
 import type { Register } from '../../runtime/devices/registration-socket.ts';
 import { join } from 'node:path';
 import type { RegisterRequest } from '../../runtime/devices/device-messages.ts';
+import { unlessAborted } from '../../../system/promises.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { ActorContext } from '../actor-context.ts';
 import type { AgentCore } from '../cluster/cluster-parts.ts';
@@ -29,6 +30,9 @@ export interface DevicePluginsParts {
   readonly connect: DevicePluginActorParts['open'];
 }
 
+/** What it needs of the agent. */
+export type DevicePluginsCore = ActorContext & Pick<AgentCore, 'sync' | 'onAllocatable' | 'reportNow'>;
+
 export class DevicePlugins implements NodeDevicePlugins {
   readonly #context: ActorContext;
   readonly #devices: DeviceManager;
@@ -38,7 +42,7 @@ export class DevicePlugins implements NodeDevicePlugins {
   #isStopped = false;
   #opening: Promise<void> = Promise.resolve();
 
-  constructor(core: AgentCore, { devices, listen, connect }: DevicePluginsParts) {
+  constructor(core: DevicePluginsCore, { devices, listen, connect }: DevicePluginsParts) {
     this.#context = core;
     this.#devices = devices;
     this.#connect = connect;
@@ -69,11 +73,18 @@ export class DevicePlugins implements NodeDevicePlugins {
     const handler: PluginHandler = {
       problemOf: (offer) => offerProblem(offer, [...this.#plugins.keys()]),
       register: ({ name, endpoint }) => {
-        const plugin = this.#registered(name, endpoint);
+        const plugin = this.#pluginOf(name);
+        const registration = plugin.registered(endpoint);
         return {
-          close: () => {
-            if (plugin.snapshot.context.endpoint === endpoint) plugin.socketGone();
+          verify: async (signal) => {
+            try {
+              await unlessAborted(plugin.connected(), signal);
+              return undefined;
+            } catch (error) {
+              return errorMessage(error);
+            }
           },
+          close: () => plugin.socketGone(registration),
         };
       },
     };
@@ -106,14 +117,15 @@ export class DevicePlugins implements NodeDevicePlugins {
       this.#context.logger.warn({}, `A device plugin is not registered: ${problem ?? 'the agent stops'}`);
       throw new StateletError('Unknown', problem ?? 'the agent stops');
     }
-    await this.#registered(resourceName, join(this.#devices.folder, endpoint)).connected();
+    const plugin = this.#pluginOf(resourceName);
+    plugin.registered(join(this.#devices.folder, endpoint));
+    await plugin.connected();
   }
 
-  #registered(resource: string, endpoint: string): DevicePluginActor {
+  /** Of a resource for which one registers. */
+  #pluginOf(resource: string): DevicePluginActor {
     this.#context.measurements?.devices.registered(resource);
-    const plugin = this.#plugins.get(resource) ?? this.#begin(resource);
-    plugin.registered(endpoint);
-    return plugin;
+    return this.#plugins.get(resource) ?? this.#begin(resource);
   }
 
   #begin(resource: string): DevicePluginActor {

@@ -1,6 +1,6 @@
 import { GrpcClient } from '../../../system/grpc/grpc-client.ts';
 import type { Clock } from '../../../types/clock.ts';
-import { StateletError } from '../../../types/errors.ts';
+import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import type { AllocatedContainer } from '../../policies/devices/container-devices.ts';
 import type { PreferenceQuestion } from '../../policies/devices/device-choice.ts';
 import type { ListedDevice } from '../../policies/devices/device-list.ts';
@@ -56,7 +56,13 @@ export class RemoteDevicePlugin implements DevicePluginConnection {
   }
 
   async connect(signal: AbortSignal): Promise<void> {
-    this.#options = await this.#client.call(GET_OPTIONS, {}, signal);
+    try {
+      this.#options = await this.#client.call(GET_OPTIONS, {}, signal);
+    } catch (error) {
+      // The kubelet's words.
+      const problem = `failed to get device plugin options: ${errorMessage(error)}`;
+      throw new StateletError(errorKind(error), problem, { cause: error });
+    }
   }
 
   async listAndWatch(

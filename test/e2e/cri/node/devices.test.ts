@@ -128,7 +128,7 @@ describeOnBed('device plugins', (bed) => {
     const started: (readonly string[])[] = [];
     const better = open({
       socket: 'better.sock',
-      preStart: (ids) => started.push(ids),
+      preStart: (ids) => void started.push(ids),
       prefer: (available) => available.slice(-1),
     });
     await better.start();
