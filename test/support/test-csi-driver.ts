@@ -2,7 +2,7 @@
  * A CSI driver of the tests: it speaks the protocol over a real socket, and mounts folders of the machine. What it is asked it remembers, and
  * it fails, hangs and dies as it is told.
  */
-import { mkdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import {
@@ -10,6 +10,7 @@ import {
   registrationStatus,
   type RegistrationStatus,
 } from '../../src/agent/plugins/protocol/service-methods.ts';
+import { parseMountInfo } from '../../src/agent/policies/formats/mountinfo.ts';
 import type { CsiCapability } from '../../src/agent/policies/volumes/csi-source.ts';
 import {
   type CsiNodeInfo,
@@ -24,6 +25,7 @@ import {
 } from '../../src/agent/runtime/volumes/csi/csi-messages.ts';
 import { type GrpcServer, grpcServer, servedMethod } from '../../src/system/grpc/grpc-server.ts';
 import { message } from '../../src/system/protobuf.ts';
+import { OneAtATime } from '../../src/system/promises.ts';
 import { runCommand } from '../../src/system/run-command.ts';
 import { type ErrorKind, StateletError } from '../../src/types/errors.ts';
 import { waitFor } from './wait-for.ts';
@@ -52,9 +54,13 @@ export class TestCsiDriver {
   readonly published: PublishRequest[] = [];
   /** What the agent told it of its registration. */
   readonly told: RegistrationStatus[] = [];
+  /** Told of each call before anything is done. */
+  onCall: (call: CsiCall) => void = () => undefined;
   /** Of calls that come from now on. */
   readonly faults = new Map<CsiCall, Fault>();
   readonly #options: TestCsiDriverOptions;
+  /** One mount after the other: an agent that is killed may have left one under way. */
+  readonly #work = new OneAtATime();
   readonly #path: string;
   #server: Server | undefined;
   #grpc: GrpcServer | undefined;
@@ -62,6 +68,11 @@ export class TestCsiDriver {
   constructor(options: TestCsiDriverOptions) {
     this.#options = options;
     this.#path = join(options.registryDir, `${options.name}-reg.sock`);
+  }
+
+  /** The path of its socket. */
+  get endpoint(): string {
+    return this.#path;
   }
 
   /** Resolves when the agent has said that it is registered. */
@@ -131,26 +142,32 @@ export class TestCsiDriver {
       servedMethod(NODE_STAGE, async (request) => {
         this.staged.push(request);
         await this.#called('NodeStageVolume', request.volumeId);
-        await bind(join(this.#options.storage, request.volumeId), request.stagingPath);
+        const source = join(this.#options.storage, request.volumeId);
+        await this.#work.run(() => bind(source, request.stagingPath));
         return {};
       }),
       servedMethod(NODE_UNSTAGE, async ({ volumeId, stagingPath }) => {
         await this.#called('NodeUnstageVolume', volumeId);
-        await unbind(stagingPath);
+        await this.#work.run(() => unbind(stagingPath));
         return {};
       }),
       servedMethod(NODE_PUBLISH, async (request) => {
         this.published.push(request);
         await this.#called('NodePublishVolume', request.volumeId);
         const { stagingPath, targetPath, volumeId } = request;
-        mkdirSync(targetPath, { recursive: true });
-        await bind(stagingPath === '' ? join(this.#options.storage, volumeId) : stagingPath, targetPath);
+        const source = stagingPath === '' ? join(this.#options.storage, volumeId) : stagingPath;
+        await this.#work.run(async () => {
+          mkdirSync(targetPath, { recursive: true });
+          await bind(source, targetPath);
+        });
         return {};
       }),
       servedMethod(NODE_UNPUBLISH, async ({ volumeId, targetPath }) => {
         await this.#called('NodeUnpublishVolume', volumeId);
-        await unbind(targetPath);
-        rmdirSync(targetPath);
+        await this.#work.run(async () => {
+          await unbind(targetPath);
+          if (existsSync(targetPath)) rmdirSync(targetPath);
+        });
         return {};
       }),
     ];
@@ -158,6 +175,7 @@ export class TestCsiDriver {
 
   async #called(call: CsiCall, volume: string): Promise<void> {
     this.calls.push(`${call} ${volume}`);
+    this.onCall(call);
     const fault = this.faults.get(call);
     if (fault === 'never') await new Promise(() => undefined);
     else if (fault) throw new StateletError(fault.kind, fault.words);
@@ -176,6 +194,6 @@ async function unbind(target: string): Promise<void> {
 
 /** How often something is mounted there. */
 export function mountsOf(target: string): number {
-  const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
-  return lines.filter((line) => line.split(' ')[4] === target).length;
+  const mounts = parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8'));
+  return mounts.filter(({ path }) => path === target).length;
 }

@@ -3,6 +3,7 @@ import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
 import { CsiDrivers } from '../../agent/actors/volumes/csi-drivers.ts';
 import { CsiVolumes } from '../../agent/actors/volumes/csi-volumes.ts';
 import type { NodeCsi } from '../../agent/actors/volumes/node-csi.ts';
+import { attachReport } from '../../agent/policies/volumes/csi-attachment.ts';
 import { CsiNodeObjects } from '../../agent/cluster/objects/csi-node-objects.ts';
 import type { CsiNode } from '../../agent/runtime/volumes/csi/csi-node.ts';
 import type { Cluster } from './join-cluster.ts';
@@ -16,11 +17,11 @@ export interface CsiDeps {
 export function openCsi(core: AgentCore, { csi, cluster, nodeName }: CsiDeps): NodeCsi {
   const volumes = new CsiVolumes(core, {
     csi,
-    isInUse: (name) => cluster.ownNode()?.status?.volumesInUse?.includes(name) === true,
+    attachReport: (name) => attachReport(cluster.ownNode(), name),
     onChange: () => core.reportNow(),
   });
   const drivers = new CsiDrivers(core, {
-    csi,
+    drivers: csi.drivers,
     onRegistered: (name) => core.sync(volumes.podsOf(name)),
     objects: new CsiNodeObjects(cluster.api, nodeName),
   });

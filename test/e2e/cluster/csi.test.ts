@@ -205,7 +205,8 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
     await driver.start();
     const handle = await bound('far', { driver: name });
     await mounting('waiting', claimed('far'));
-    await waitFor(async () => (await inUse()).includes(`kubernetes.io/csi/${name}^${handle}`), {
+    const volume = `kubernetes.io/csi/${name}^${handle}`;
+    await waitFor(async () => (await inUse()).includes(volume), {
       what: 'the volume to be in use',
       pauseMs: 100,
     });
@@ -219,6 +220,8 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
     });
     const status = { attached: true, attachmentMetadata: { device: 'xvdb' } };
     await cluster.controlPlane.patch(`${IN_STORAGE}/volumeattachments/${attachment}/status`, { status });
+    const volumesAttached = [{ name: volume, devicePath: '' }];
+    await cluster.controlPlane.patch(`/api/v1/nodes/${NODE_NAME}/status`, { status: { volumesAttached } });
     await cluster.podIsReady('waiting');
     expect(driver.staged).toMatchObject([{ publishContext: { device: 'xvdb' } }]);
     expect(driver.published).toMatchObject([{ publishContext: { device: 'xvdb' } }]);

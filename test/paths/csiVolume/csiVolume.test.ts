@@ -91,8 +91,8 @@ class Replay {
       return unlessAborted(this.#call.promise, signal);
     };
     this.#volume = new CsiVolumeActor(testContext({ clock: this.#clock, inspect: coverage.inspect }), INPUT, {
-      csi: {
-        attached: (_source, _isInUse, signal) => ask('attach', signal),
+      staged: {
+        attached: (_source, _report, signal) => ask('attach', signal),
         stage: async (_source, _context, signal) => {
           await ask('stage', signal);
         },
@@ -100,7 +100,7 @@ class Replay {
           await ask('unstage', signal);
         },
       },
-      isInUse: () => true,
+      attachReport: () => ({ isInUse: true, isAttached: true }),
       onStep: (pods) => (this.#told = pods),
       onGone: () => (this.#isGone = true),
     });

@@ -8,7 +8,7 @@ import type {
   ServedPlugin,
 } from '../../plugins/registration/plugin-handler.ts';
 import { CsiDriver } from '../../runtime/volumes/csi/csi-driver.ts';
-import type { CsiNode } from '../../runtime/volumes/csi/csi-node.ts';
+import type { CsiDriverRegistry } from '../../runtime/volumes/csi/csi-driver-registry.ts';
 import { OneAtATime } from '../../../system/promises.ts';
 import { sleep } from '../../../system/timer.ts';
 import { errorMessage } from '../../../types/errors.ts';
@@ -20,7 +20,7 @@ const RETRY_FIRST_MS = 1_000;
 const RETRY_MOST_MS = 60_000;
 
 export interface CsiDriversParts {
-  readonly csi: Pick<CsiNode, 'register' | 'unregister' | 'versionOf'>;
+  readonly drivers: CsiDriverRegistry;
   /** Pods that wait for the driver can go on. */
   readonly onRegistered: (name: string) => void;
   /** Where the API server is told of drivers. */
@@ -44,10 +44,10 @@ export class CsiDrivers {
 
   /** For the watcher of the folder of plugins. */
   get handlers(): PluginHandlers {
-    const { csi } = this.#parts;
+    const { drivers } = this.#parts;
     const handler: PluginHandler = {
       problemOf: ({ name, supportedVersions }) =>
-        csiOfferProblem(name, supportedVersions, csi.versionOf(name)),
+        csiOfferProblem(name, supportedVersions, drivers.versionOf(name)),
       register: (plugin) => this.#serve(plugin),
     };
     return new Map([[CSI_PLUGIN_TYPE, handler]]);
@@ -59,14 +59,14 @@ export class CsiDrivers {
   }
 
   #serve({ name, endpoint, supportedVersions }: RegisteredPlugin): ServedPlugin {
-    const { csi } = this.#parts;
+    const { drivers } = this.#parts;
     const driver = new CsiDriver(name, endpoint, bestVersion(supportedVersions) ?? '');
     let isRegistered = false;
     return {
       verify: async (signal) => {
         try {
           await this.#add(driver, AbortSignal.any([signal, this.#life.signal]));
-          csi.register(driver);
+          drivers.register(driver);
           isRegistered = true;
           this.#parts.onRegistered(name);
           return undefined;
@@ -75,7 +75,7 @@ export class CsiDrivers {
         }
       },
       close: () => {
-        csi.unregister(driver);
+        drivers.unregister(driver);
         if (isRegistered && !this.#life.signal.aborted) void this.#remove(name);
         isRegistered = false;
       },
@@ -92,11 +92,11 @@ export class CsiDrivers {
   /** Until it is told, or the driver is there again. */
   async #remove(name: string): Promise<void> {
     const { signal } = this.#life;
-    const { csi, objects } = this.#parts;
+    const { drivers, objects } = this.#parts;
     for (let pauseMs = RETRY_FIRST_MS; ; pauseMs = Math.min(2 * pauseMs, RETRY_MOST_MS)) {
       try {
         await this.#writes.run(async () => {
-          if (csi.versionOf(name) === undefined) await objects.remove(name, signal);
+          if (drivers.versionOf(name) === undefined) await objects.remove(name, signal);
         });
         return;
       } catch (error) {

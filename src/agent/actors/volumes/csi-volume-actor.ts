@@ -6,16 +6,16 @@ import {
   csiVolumeMachine,
   type CsiVolumeWish,
 } from '../../machines/csi-volume-machine.ts';
+import type { AttachReport } from '../../policies/volumes/csi-attachment.ts';
 import { type CsiSource, uniqueVolumeName } from '../../policies/volumes/csi-source.ts';
-import type { CsiNode } from '../../runtime/volumes/csi/csi-node.ts';
+import type { CsiStagedVolumes } from '../../runtime/volumes/csi/csi-staged-volumes.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { ActorContext } from '../actor-context.ts';
 import { agentActor, requestActor } from '../agent-actor.ts';
 
 export interface CsiVolumeParts {
-  readonly csi: Pick<CsiNode, 'attached' | 'stage' | 'unstage'>;
-  /** The node object says that the volume is in use. */
-  readonly isInUse: (name: string) => boolean;
+  readonly staged: Pick<CsiStagedVolumes, 'attached' | 'stage' | 'unstage'>;
+  readonly attachReport: (name: string) => AttachReport;
   /** It does something else than before for these pods. */
   readonly onStep: (pods: readonly string[]) => void;
   /** Nothing of it is left. */
@@ -43,6 +43,11 @@ export class CsiVolumeActor {
 
   get snapshot(): SnapshotFrom<typeof csiVolumeMachine> {
     return this.#actor.getSnapshot();
+  }
+
+  /** Nothing of it is on this node any more, and nothing can be asked of it. */
+  get isLeft(): boolean {
+    return this.snapshot.status !== 'active';
   }
 
   /** Resolves to what its attachment says of it, once it is staged. Rejects when a step has failed, and as soon as the signal aborts. */
@@ -82,7 +87,7 @@ export class CsiVolumeActor {
 
   #machine(): typeof csiVolumeMachine {
     const { clock, logger } = this.#context;
-    const { csi, isInUse, onGone } = this.#parts;
+    const { staged, attachReport, onGone } = this.#parts;
     const failureOf = (error: unknown): CsiVolumeFailure => ({
       problem: errorMessage(error),
       now: clock.now(),
@@ -91,15 +96,15 @@ export class CsiVolumeActor {
       actors: {
         attach: requestActor(async ({ source, isAttachable }, signal) => {
           if (!isAttachable) return { publishContext: {}, now: clock.now() };
-          const publishContext = await csi.attached(wanted(source), () => isInUse(this.name), signal);
+          const publishContext = await staged.attached(wanted(source), () => attachReport(this.name), signal);
           return { publishContext, now: clock.now() };
         }, failureOf),
         stage: requestActor(async ({ source, publishContext }, signal) => {
-          await csi.stage(wanted(source), publishContext, signal);
+          await staged.stage(wanted(source), publishContext, signal);
           return clock.now();
         }, failureOf),
         unstage: requestActor(async (volume, signal) => {
-          await csi.unstage(volume, signal);
+          await staged.unstage(volume, signal);
           return clock.now();
         }, failureOf),
       },

@@ -3,14 +3,15 @@ import type { CsiVolumeWish } from '../../machines/csi-volume-machine.ts';
 import { uniqueVolumeName } from '../../policies/volumes/csi-source.ts';
 import type { VolumeWait } from '../../policies/pod/pod-wait.ts';
 import { compareTexts } from '../../policies/formats/text-order.ts';
-import type { CsiNode, CsiStaging, CsiVolumeKey } from '../../runtime/volumes/csi/csi-node.ts';
+import type { CsiNode, CsiStaging } from '../../runtime/volumes/csi/csi-node.ts';
+import type { CsiVolumeKey } from '../../runtime/volumes/csi/vol-data.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { ActorContext } from '../actor-context.ts';
 import { CsiVolumeActor, type CsiVolumeParts } from './csi-volume-actor.ts';
 
 export interface CsiVolumesParts {
   readonly csi: CsiNode;
-  readonly isInUse: CsiVolumeParts['isInUse'];
+  readonly attachReport: CsiVolumeParts['attachReport'];
   /** Other volumes are in use than before. */
   readonly onChange: () => void;
 }
@@ -23,6 +24,7 @@ export class CsiVolumes implements CsiStaging {
   /** Until it has resolved, it is not known which pods use a volume. */
   #found: Promise<void>;
   #isKnown = false;
+  #isFoundInPart = false;
   #arePodsKnown = false;
 
   constructor(context: ActorContext, parts: CsiVolumesParts) {
@@ -35,16 +37,16 @@ export class CsiVolumes implements CsiStaging {
   async use(wish: CsiVolumeWish, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
     await this.#found;
     const known = this.#volumes.get(uniqueVolumeName(wish.source));
-    if (known) return known.use(wish, signal);
+    if (known?.isLeft === false) return known.use(wish, signal);
     const used = this.#begin(wish.source, []).use(wish, signal);
     this.#parts.onChange();
     return used;
   }
 
-  async leave(podUID: string): Promise<void> {
+  async leave(podUID: string, kept: ReadonlySet<string>): Promise<void> {
     await this.#found;
-    for (const volume of this.#volumes.values())
-      if (volume.snapshot.context.pods.includes(podUID)) volume.leave(podUID);
+    for (const [name, volume] of this.#volumes)
+      if (volume.snapshot.context.pods.includes(podUID) && !kept.has(name)) volume.leave(podUID);
   }
 
   /** All pods of this node are known: what an earlier agent has staged for others is unstaged. */
@@ -52,6 +54,8 @@ export class CsiVolumes implements CsiStaging {
     if (this.#arePodsKnown) return;
     this.#arePodsKnown = true;
     void this.#found.then(() => {
+      // Any of them may be published where that cannot be read.
+      if (this.#isFoundInPart) return;
       for (const volume of this.#volumes.values()) volume.podsKnown();
     });
   }
@@ -84,12 +88,13 @@ export class CsiVolumes implements CsiStaging {
 
   stop(): void {
     for (const volume of this.#volumes.values()) volume.stop();
-    this.#parts.csi.close();
+    this.#parts.csi.drivers.close();
   }
 
   async #find(): Promise<void> {
     try {
-      const { published, staged } = await this.#parts.csi.found();
+      const { published, staged, isInPart } = await this.#parts.csi.staged.found();
+      this.#isFoundInPart = isInPart;
       const all = new Map([...staged, ...published].map((volume) => [uniqueVolumeName(volume), volume]));
       for (const [name, volume] of all) {
         const pods = published.filter((one) => uniqueVolumeName(one) === name).map(({ podUID }) => podUID);
@@ -103,13 +108,13 @@ export class CsiVolumes implements CsiStaging {
   }
 
   #begin({ driver, handle }: CsiVolumeKey, pods: readonly string[]): CsiVolumeActor {
-    const { csi, isInUse, onChange } = this.#parts;
+    const { csi, attachReport, onChange } = this.#parts;
     const volume = new CsiVolumeActor(
       this.#context,
       { driver, handle, pods },
       {
-        csi,
-        isInUse,
+        staged: csi.staged,
+        attachReport,
         onStep: (pods) => csi.waitChanges.next(pods),
         onGone: () => {
           if (this.#volumes.get(volume.name) === volume) this.#volumes.delete(volume.name);

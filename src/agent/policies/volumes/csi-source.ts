@@ -92,6 +92,9 @@ function secretReference(
   return name === '' ? undefined : { namespace, name };
 }
 
+/** Of others' words in an error, which becomes an event. */
+export const CSI_WORDS_MAX_LENGTH = 500;
+
 /** By this name the API server and its controllers know the volume: in `volumesInUse`, for example. */
 export function uniqueVolumeName({ driver, handle }: Pick<CsiSource, 'driver' | 'handle'>): string {
   return `kubernetes.io/csi/${driver}^${handle}`;
@@ -134,6 +137,42 @@ export function csiAccessMode(
   if (first === 'ReadWriteMany') return 'MULTI_NODE_MULTI_WRITER';
   if (!isPrecise) return 'SINGLE_NODE_WRITER';
   return first === 'ReadWriteOncePod' ? 'SINGLE_NODE_SINGLE_WRITER' : 'SINGLE_NODE_MULTI_WRITER';
+}
+
+/** How a driver is to mount a volume, by the names of the CSI specification. */
+export interface CsiVolumeCapability {
+  readonly mount: {
+    readonly fsType: string;
+    readonly mountFlags: readonly string[];
+    /** Only for a driver that gives files to the pod's group itself. */
+    readonly volumeMountGroup: string;
+  };
+  readonly accessMode: { readonly mode: CsiAccessMode };
+}
+
+/** `group`: that of the pod. */
+export function volumeCapability(
+  source: CsiSource,
+  capabilities: ReadonlySet<CsiCapability>,
+  group?: number,
+): CsiVolumeCapability {
+  const isGiven = group !== undefined && capabilities.has('VOLUME_MOUNT_GROUP');
+  return {
+    mount: {
+      fsType: source.fsType,
+      mountFlags: source.mountOptions,
+      volumeMountGroup: isGiven ? String(group) : '',
+    },
+    accessMode: { mode: csiAccessMode(source, capabilities) },
+  };
+}
+
+/** The driver stages the volume once for all pods of the node, before it publishes it. */
+export function isStaged(
+  { isEphemeral }: Pick<CsiSource, 'isEphemeral'>,
+  capabilities: ReadonlySet<CsiCapability>,
+): boolean {
+  return !isEphemeral && capabilities.has('STAGE_UNSTAGE_VOLUME');
 }
 
 /** Whether the agent gives the files of the volume to the pod's group, once the driver has published it. */

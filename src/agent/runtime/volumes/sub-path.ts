@@ -70,7 +70,7 @@ export async function removeSubPaths(subPathsDir: string): Promise<void> {
   }
 }
 
-export async function foldersIn(folder: string): Promise<readonly string[]> {
+async function foldersIn(folder: string): Promise<readonly string[]> {
   const names = (await ifThere(readdir(folder))) ?? [];
   return names.map((name) => join(folder, name));
 }

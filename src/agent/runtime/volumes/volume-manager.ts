@@ -1,4 +1,4 @@
-import { readdir, realpath, stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type EnvFile, type FileKeyRef, unreadableEnvFile } from '../../policies/cri/container-env.ts';
 import { mountFailure } from '../../policies/volumes/claimed-volume.ts';
@@ -10,6 +10,7 @@ import {
   VOLUME_KINDS,
   type VolumeKindName,
 } from '../../policies/volumes/volume-source.ts';
+import { subfolderNames } from '../../../system/files/subfolders.ts';
 import { makeFolder } from '../../../system/make-folder.ts';
 import { unlessAborted } from '../../../system/promises.ts';
 import { ifThere } from '../../../system/system-errors.ts';
@@ -175,9 +176,7 @@ export class VolumeManager {
 
   /** UIDs of the pods that have a folder here. */
   async podsOnDisk(): Promise<readonly string[]> {
-    const podsDir = join(this.#parts.rootDir, 'pods');
-    const entries = (await ifThere(readdir(podsDir, { withFileTypes: true }))) ?? [];
-    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    return subfolderNames(join(this.#parts.rootDir, 'pods'));
   }
 
   /** Undefined where the pod has no folder. Makes no folder: pods must be removable on a full disk. */

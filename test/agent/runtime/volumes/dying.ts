@@ -1,5 +1,6 @@
 /** Runs work on volumes in a process that is killed at one of its steps. */
-import { spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,19 +11,32 @@ import type { VolumeTask } from './volume-process.ts';
 const HOOK = pathToFileURL(bundled(new URL('../../../support/die-at-step.ts', import.meta.url))).href;
 const SCRIPT = bundled(new URL('./volume-process.ts', import.meta.url));
 
-function runTask(task: VolumeTask, env: Readonly<Record<string, string>>) {
+interface Ended {
+  readonly status: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stderr: string;
+}
+
+function startTask(task: VolumeTask, env: Readonly<Record<string, string>> = {}): ChildProcess {
   const flags = ['--import', HOOK, SCRIPT];
   const own = { PATH: process.env.PATH, VOLUME_TASK: JSON.stringify(task), ...env };
-  return spawnSync(process.execPath, flags, { env: own, encoding: 'utf8' });
+  return spawn(process.execPath, flags, { env: own, stdio: ['ignore', 'ignore', 'pipe'] });
+}
+
+async function end(child: ChildProcess): Promise<Ended> {
+  let stderr = '';
+  child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const [status, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  return { status, signal, stderr };
 }
 
 /** Runs the task to its end, and resolves to its steps on files below the folder. */
-export function stepsOf(task: VolumeTask, below: string): readonly string[] {
+export async function stepsOf(task: VolumeTask, below: string): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'statelet-steps-'));
   const record = join(folder, 'steps');
   try {
     writeFileSync(record, '');
-    const { status, stderr } = runTask(task, { DIE_BELOW: below, DIE_STEPS: record });
+    const { status, stderr } = await end(startTask(task, { DIE_BELOW: below, DIE_STEPS: record }));
     if (status !== 0) throw new Error(`the task failed: ${stderr}`);
     return readFileSync(record, 'utf8').trimEnd().split('\n');
   } finally {
@@ -31,9 +45,18 @@ export function stepsOf(task: VolumeTask, below: string): readonly string[] {
 }
 
 /** Runs the task until its process is killed at the step, counted from 1. Returns whether it was: the task may have fewer steps. */
-export function dieAt(step: number, task: VolumeTask, below: string): boolean {
-  const { status, signal, stderr } = runTask(task, { DIE_BELOW: below, DIE_AT: String(step) });
+export async function dieAt(step: number, task: VolumeTask, below: string): Promise<boolean> {
+  const env = { DIE_BELOW: below, DIE_AT: String(step) };
+  const { status, signal, stderr } = await end(startTask(task, env));
   if (signal === 'SIGKILL') return true;
   if (status !== 0) throw new Error(`the task failed before step ${step}: ${stderr}`);
   return false;
+}
+
+/** Runs the task until its process is killed at the moment that the test chooses. */
+export async function dieWhen(task: VolumeTask, moment: (kill: () => void) => void): Promise<void> {
+  const child = startTask(task);
+  moment(() => child.kill('SIGKILL'));
+  const { signal, stderr } = await end(child);
+  if (signal !== 'SIGKILL') throw new Error(`the task was not killed: ${stderr}`);
 }

@@ -72,11 +72,11 @@ describeAsRoot('an agent that is killed', () => {
 
   test('at any step of mounting is continued by the next one, and nothing is left after the pod', async () => {
     mkdirSync(bed.rootDir);
-    const all = steps('mount');
+    const all = await steps('mount');
     expect(all).toEqual(expect.arrayContaining(['start mount', 'run mount']));
     await removeAll(managerOn(bed.rootDir), POD);
     for (const index of all.keys()) {
-      expect(dieAt(index + 1, task('mount'), bed.podDir())).toBe(true);
+      expect(await dieAt(index + 1, task('mount'), bed.podDir())).toBe(true);
       await commandsHaveEnded();
       const next = managerOn(bed.rootDir);
       // Some pods are gone by then.
@@ -89,9 +89,9 @@ describeAsRoot('an agent that is killed', () => {
   test('at any step of unmounting is continued by the next one', async () => {
     mkdirSync(bed.rootDir);
     await mountAll(managerOn(bed.rootDir), POD);
-    for (const index of steps('remove').keys()) {
+    for (const index of (await steps('remove')).keys()) {
       await mountAll(managerOn(bed.rootDir), POD);
-      expect(dieAt(index + 1, task('remove'), bed.podDir())).toBe(true);
+      expect(await dieAt(index + 1, task('remove'), bed.podDir())).toBe(true);
       await commandsHaveEnded();
       await removeAll(managerOn(bed.rootDir), POD);
       expect([index, bed.mounts(), existsSync(bed.podDir())]).toEqual([index, [], false]);

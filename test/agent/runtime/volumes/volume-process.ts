@@ -1,15 +1,32 @@
 /** A process of its own that works on volumes, so that it can be killed. Its argument is a `VolumeTask` as JSON. */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { VolumeFile } from '../../../../src/agent/policies/volumes/projected-files.ts';
 import { writePayload } from '../../../../src/agent/runtime/volumes/kinds/atomic-writer.ts';
 import { objectContents } from '../../../../src/agent/runtime/volumes/kinds/volume-contents.ts';
-import { VolumeManager } from '../../../../src/agent/runtime/volumes/volume-manager.ts';
+import { CsiVolumes } from '../../../../src/agent/actors/volumes/csi-volumes.ts';
+import { ClaimedVolumes } from '../../../../src/agent/runtime/volumes/claimed-volumes.ts';
+import { CsiDriver } from '../../../../src/agent/runtime/volumes/csi/csi-driver.ts';
+import { CsiNode } from '../../../../src/agent/runtime/volumes/csi/csi-node.ts';
+import {
+  VolumeManager,
+  type VolumeManagerParts,
+} from '../../../../src/agent/runtime/volumes/volume-manager.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+import { claim, persistentVolume } from '../../policies/volumes/claims/claims.ts';
 import type { ApiObjects } from '../../../../src/types/api-objects.ts';
 import type { TimerHandle } from '../../../../src/types/clock.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 
 export type VolumeTask =
   | { readonly task: 'write'; readonly volume: string; readonly files: Readonly<Record<string, string>> }
-  | { readonly task: 'mount' | 'remove'; readonly rootDir: string; readonly pod: Pod };
+  | {
+      readonly task: 'mount' | 'remove';
+      readonly rootDir: string;
+      readonly pod: Pod;
+      /** The socket of the driver of the pod's CSI volumes. */
+      readonly csiSocket?: string;
+    };
 
 /** The files with a mode, by their paths. */
 export function payloadOf(files: Readonly<Record<string, string>>): ReadonlyMap<string, VolumeFile> {
@@ -26,20 +43,65 @@ const objects = {
   token: () => Promise.resolve('token'),
 } as unknown as ApiObjects;
 
+const now = () => Date.UTC(2030, 0, 2);
+const clock = { now, setTimeout, clearTimeout: (timer: TimerHandle) => clearTimeout(timer) };
+const recorder = { event: silent, nodeEvent: silent };
+const context = { clock, random: () => 0, logger, recorder };
+
 /** A manager of volumes as an agent has it, with objects of a server. */
-export function managerOn(rootDir: string): VolumeManager {
-  const now = () => Date.UTC(2030, 0, 2);
-  const clock = { now, setTimeout, clearTimeout: (timer: TimerHandle) => clearTimeout(timer) };
-  const recorder = { event: silent, nodeEvent: silent };
-  return new VolumeManager(
-    { clock, random: () => 0, logger, recorder },
-    {
-      rootDir,
-      allocatable: { memory: '1Gi' },
-      clusterDomain: 'cluster.local',
-      contents: objectContents(objects),
+export function managerOn(
+  rootDir: string,
+  parts: Pick<VolumeManagerParts, 'csi' | 'claims'> = {},
+): VolumeManager {
+  return new VolumeManager(context, {
+    rootDir,
+    allocatable: { memory: '1Gi' },
+    clusterDomain: 'cluster.local',
+    contents: objectContents(objects),
+    ...parts,
+  });
+}
+
+export const CSI_DRIVER = 'disk.csi.test';
+
+/** The same with a CSI driver, whose volume `disk-1` each claim leads to. All pods are known. */
+export function csiManagerOn(rootDir: string, csiSocket: string) {
+  const csi = new CsiNode(context, {
+    rootDir,
+    nodeName: 'node-1',
+    objects,
+    storage: {
+      csiDriver: () =>
+        Promise.resolve({
+          spec: { attachRequired: false, volumeLifecycleModes: ['Persistent', 'Ephemeral'] },
+        }),
+      volumeAttachment: () => Promise.resolve(undefined),
+      volumeSecret: () => Promise.resolve(undefined),
     },
-  );
+  });
+  csi.drivers.register(new CsiDriver(CSI_DRIVER, csiSocket, '1.0.0'));
+  const volumes = new CsiVolumes(context, {
+    csi,
+    attachReport: () => ({ isInUse: true, isAttached: true }),
+    onChange: silent,
+  });
+  volumes.podsKnown();
+  const claims = new ClaimedVolumes({
+    objects: {
+      persistentVolumeClaim: () => Promise.resolve(claim()),
+      persistentVolume: () =>
+        Promise.resolve(persistentVolume({ csi: { driver: CSI_DRIVER, volumeHandle: 'disk-1' } })),
+    },
+    nodeLabels: () => ({}),
+  });
+  return { manager: managerOn(rootDir, { csi, claims }), close: () => volumes.stop() };
+}
+
+/** Resolves when the driver has nothing staged, and nothing is left of what was. */
+export async function unstaged(rootDir: string): Promise<void> {
+  const folder = join(rootDir, 'plugins/kubernetes.io/csi', CSI_DRIVER);
+  const isLeft = () => existsSync(folder) && readdirSync(folder).length > 0;
+  await waitFor(() => !isLeft(), { what: 'the volume to be unstaged' });
 }
 
 /** All that an agent does with the volumes of a pod before its containers run. */
@@ -60,8 +122,17 @@ export async function removeAll(manager: VolumeManager, { metadata }: Pod): Prom
 async function run(task: VolumeTask): Promise<void> {
   if (task.task === 'write') {
     await writePayload(task.volume, payloadOf(task.files), { fsGroup: 34, logger }, Date.UTC(2030, 0, 2));
-  } else if (task.task === 'mount') await mountAll(managerOn(task.rootDir), task.pod);
-  else await removeAll(managerOn(task.rootDir), task.pod);
+    return;
+  }
+  const { rootDir, pod, csiSocket } = task;
+  const own = csiSocket === undefined ? undefined : csiManagerOn(rootDir, csiSocket);
+  const manager = own?.manager ?? managerOn(rootDir);
+  if (task.task === 'mount') await mountAll(manager, pod);
+  else {
+    await removeAll(manager, pod);
+    if (own) await unstaged(rootDir);
+  }
+  own?.close();
 }
 
 const { VOLUME_TASK: own } = process.env;

@@ -1,7 +1,7 @@
 import { GrpcClient } from '../../../../system/grpc/grpc-client.ts';
 import type { Method } from '../../../../system/grpc/method.ts';
 import { shortLine } from '../../../policies/formats/terminal-text.ts';
-import type { CsiCapability } from '../../../policies/volumes/csi-source.ts';
+import { CSI_WORDS_MAX_LENGTH, type CsiCapability } from '../../../policies/volumes/csi-source.ts';
 import { errorKind, errorMessage, StateletError } from '../../../../types/errors.ts';
 import {
   type CsiNodeInfo,
@@ -17,8 +17,6 @@ import {
 
 /** The kubelet's limit for each call. */
 const CALL_LIMIT_MS = 120_000;
-/** Of a driver's words in an error, which becomes an event. */
-export const WORDS_MAX_LENGTH = 500;
 
 /** A CSI driver of this node, which is asked over gRPC on its socket. Errors name the driver and the call, and have gRPC's code as kind. */
 export class CsiDriver {
@@ -57,8 +55,8 @@ export class CsiDriver {
     await this.#call(NODE_UNSTAGE, { volumeId, stagingPath }, signal);
   }
 
-  async publish(request: PublishRequest, signal: AbortSignal): Promise<void> {
-    await this.#call(NODE_PUBLISH, request, signal);
+  async publish(request: PublishRequest): Promise<void> {
+    await this.#call(NODE_PUBLISH, request);
   }
 
   async unpublish(volumeId: string, targetPath: string): Promise<void> {
@@ -80,7 +78,7 @@ export class CsiDriver {
     try {
       return await this.#client.call(method, request, signal ? AbortSignal.any([signal, limit]) : limit);
     } catch (error) {
-      const message = shortLine(errorMessage(error), WORDS_MAX_LENGTH);
+      const message = shortLine(errorMessage(error), CSI_WORDS_MAX_LENGTH);
       throw new StateletError(errorKind(error), message, { cause: error });
     }
   }

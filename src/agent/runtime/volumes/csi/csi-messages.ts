@@ -4,8 +4,8 @@ import { bool, enumeration, field, int, list, map, message, string } from '../..
 import {
   CSI_ACCESS_MODES,
   CSI_CAPABILITIES,
-  type CsiAccessMode,
   type CsiCapability,
+  type CsiVolumeCapability,
 } from '../../../policies/volumes/csi-source.ts';
 
 type Texts = Readonly<Record<string, string>>;
@@ -17,21 +17,11 @@ export interface CsiNodeInfo {
   readonly topology: { readonly segments: Texts } | undefined;
 }
 
-export interface VolumeCapability {
-  readonly mount: {
-    readonly fsType: string;
-    readonly mountFlags: readonly string[];
-    /** Only for a driver that gives files to the pod's group itself. */
-    readonly volumeMountGroup: string;
-  };
-  readonly accessMode: { readonly mode: CsiAccessMode };
-}
-
 export interface StageRequest {
   readonly volumeId: string;
   readonly publishContext: Texts;
   readonly stagingPath: string;
-  readonly capability: VolumeCapability;
+  readonly capability: CsiVolumeCapability;
   readonly secrets: Texts;
   readonly volumeContext: Texts;
 }
@@ -47,10 +37,10 @@ interface CapabilitiesAnswer {
 
 const empty = message<object>({});
 
-const capability = message<VolumeCapability>({
+const capability = message<CsiVolumeCapability>({
   mount: field(
     2,
-    message<VolumeCapability['mount']>({
+    message<CsiVolumeCapability['mount']>({
       fsType: field(1, string),
       mountFlags: list(2, string),
       volumeMountGroup: field(3, string),
@@ -58,7 +48,7 @@ const capability = message<VolumeCapability>({
   ),
   accessMode: field(
     3,
-    message<VolumeCapability['accessMode']>({ mode: field(1, enumeration(CSI_ACCESS_MODES)) }),
+    message<CsiVolumeCapability['accessMode']>({ mode: field(1, enumeration(CSI_ACCESS_MODES)) }),
   ),
 });
 

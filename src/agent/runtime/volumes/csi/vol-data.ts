@@ -2,9 +2,15 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readForeignFile } from '../../../../system/files/foreign-file.ts';
-import { replaceFile } from '../../../../system/replace-file.ts';
+import { draftOf, replaceFile } from '../../../../system/replace-file.ts';
 import { ifThere } from '../../../../system/system-errors.ts';
 import { errorMessage, StateletError } from '../../../../types/errors.ts';
+
+/** A volume of a driver, as it is staged once for all pods of the node. */
+export interface CsiVolumeKey {
+  readonly driver: string;
+  readonly handle: string;
+}
 
 /** Of a staged volume only the first two are there. */
 export interface VolData {
@@ -14,6 +20,10 @@ export interface VolData {
   readonly nodeName?: string;
   readonly attachmentID?: string;
   readonly volumeLifecycleMode?: 'Persistent' | 'Ephemeral';
+}
+
+export function volumeOf({ driverName, volumeHandle }: VolData): CsiVolumeKey {
+  return { driver: driverName, handle: volumeHandle };
 }
 
 const FILE = 'vol_data.json';
@@ -42,5 +52,8 @@ export async function readVolData(folder: string): Promise<VolData | undefined> 
 }
 
 export async function removeVolData(folder: string): Promise<void> {
-  await rm(join(folder, FILE), { force: true });
+  const path = join(folder, FILE);
+  // The agent may have been killed while it wrote the file.
+  await rm(draftOf(path), { force: true });
+  await rm(path, { force: true });
 }

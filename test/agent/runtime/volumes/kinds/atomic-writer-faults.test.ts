@@ -71,12 +71,12 @@ const NEW = { kept: 'new', 'dir/b/c': 'new', 'was-file/x': 'new', 'x.y': '' };
 describe('a process that is killed', () => {
   test('at any step of the first write has written nothing that a reader sees, or all', async () => {
     const task = { task: 'write', volume, files: OLD } as const;
-    const steps = stepsOf(task, volume);
+    const steps = await stepsOf(task, volume);
     expectTidy(OLD);
     for (const index of steps.keys()) {
       rmSync(volume, { recursive: true });
       mkdirSync(volume);
-      expect(dieAt(index + 1, task, volume)).toBe(true);
+      expect(await dieAt(index + 1, task, volume)).toBe(true);
       expect([undefined, OLD]).toContainEqual(seen());
       await write(OLD);
       expectTidy(OLD);
@@ -86,12 +86,12 @@ describe('a process that is killed', () => {
   test('at any step of a change leaves all old files or all new ones; the next write completes and tidies up', async () => {
     await write(OLD);
     const task = { task: 'write', volume, files: NEW } as const;
-    const steps = stepsOf(task, volume);
+    const steps = await stepsOf(task, volume);
     const exchanged = steps.findIndex((step) => step.startsWith('rename')) + 1;
     expect(exchanged).toBeGreaterThan(1);
     for (const index of steps.keys()) {
       await write(OLD);
-      expect(dieAt(index + 1, task, volume)).toBe(true);
+      expect(await dieAt(index + 1, task, volume)).toBe(true);
       // Each call dies before it takes effect.
       expect(seen()).toEqual(index + 1 <= exchanged ? OLD : NEW);
       // The next agent may want the one or the other.
@@ -119,7 +119,7 @@ describe('under a seed', () => {
         const next = files(random, String(round));
         const event = random.pick(['death', 'death', 'disturbance', 'write']);
         if (event === 'death') {
-          dieAt(random.integer(1, 30), { task: 'write', volume, files: next }, volume);
+          await dieAt(random.integer(1, 30), { task: 'write', volume, files: next }, volume);
           expect([last, next].map(sortedFiles)).toContainEqual(sortedFiles(seen()));
           last = seen();
         } else if (event === 'disturbance') {

@@ -1,0 +1,32 @@
+/** Whether a volume of a CSI driver is attached to the node: a controller attaches it, and tells the Node object. */
+import { shortLine } from '../formats/terminal-text.ts';
+import { CSI_WORDS_MAX_LENGTH } from './csi-source.ts';
+import { StateletError } from '../../../types/errors.ts';
+import type { Node, VolumeAttachment } from '../../../types/kubernetes.ts';
+
+/** What the Node object says of a volume. */
+export interface AttachReport {
+  /** The controller must not detach it. */
+  readonly isInUse: boolean;
+  /** The controller has attached it, and is not about to detach it. */
+  readonly isAttached: boolean;
+}
+
+/** `name`: the volume's name in the API. */
+export function attachReport(node: Node | undefined, name: string): AttachReport {
+  const { volumesInUse = [], volumesAttached = [] } = node?.status ?? {};
+  return {
+    isInUse: volumesInUse.includes(name),
+    isAttached: volumesAttached.some((volume) => volume.name === name),
+  };
+}
+
+/** Whether it says that the volume is attached. Throws where waiting cannot help. */
+export function isAttached({ metadata, status }: VolumeAttachment): boolean {
+  if (metadata?.deletionTimestamp !== undefined)
+    throw new StateletError('FailedPrecondition', 'volume attachment is being deleted');
+  if (status?.attached === true) return true;
+  if (status?.attachError === undefined) return false;
+  const { message = 'the volume could not be attached' } = status.attachError;
+  throw new StateletError('FailedPrecondition', shortLine(message, CSI_WORDS_MAX_LENGTH));
+}

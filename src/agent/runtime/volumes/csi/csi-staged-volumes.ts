@@ -1,0 +1,102 @@
+/** Volumes of CSI drivers that are attached and staged, below `plugins/kubernetes.io/csi`. Their charts ask for it. */
+import { dirname, join } from 'node:path';
+import { sleep } from '../../../../system/timer.ts';
+import { type AttachReport, isAttached } from '../../../policies/volumes/csi-attachment.ts';
+import { type CsiSource, isStaged, volumeCapability } from '../../../policies/volumes/csi-source.ts';
+import type { AgentContext } from '../../../../types/agent-context.ts';
+import type { StorageObjects } from '../../../../types/api-objects.ts';
+import { makeMountPoint } from '../kinds/volume-folder.ts';
+import { csiSecrets } from './csi-credentials.ts';
+import type { CsiDriverRegistry } from './csi-driver-registry.ts';
+import { findCsiVolumes, type FoundCsiVolumes, STAGED } from './csi-found.ts';
+import { dropUnlessUncertain, refuseMounted, removeMountPoint } from './csi-mount-point.ts';
+import { attachmentName, sha256 } from './csi-names.ts';
+import { type CsiVolumeKey, readVolData, writeVolData } from './vol-data.ts';
+
+type Texts = Readonly<Record<string, string>>;
+
+export interface CsiStagedVolumesParts {
+  readonly rootDir: string;
+  readonly nodeName: string;
+  readonly storage: Pick<StorageObjects, 'volumeAttachment' | 'volumeSecret'>;
+  readonly drivers: CsiDriverRegistry;
+}
+
+const ATTACH_PAUSE_FIRST_MS = 500;
+const ATTACH_PAUSE_MOST_MS = 7_000;
+
+export class CsiStagedVolumes {
+  readonly #context: AgentContext;
+  readonly #parts: CsiStagedVolumesParts;
+  readonly #stagingDir: string;
+
+  constructor(context: AgentContext, parts: CsiStagedVolumesParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#stagingDir = join(parts.rootDir, 'plugins', 'kubernetes.io', 'csi');
+  }
+
+  /** Resolves to what the attachment says of the volume, when it is attached. */
+  async attached(source: CsiSource, report: () => AttachReport, signal: AbortSignal): Promise<Texts> {
+    const name = attachmentName(source, this.#parts.nodeName);
+    for (let pauseMs = ATTACH_PAUSE_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, ATTACH_PAUSE_MOST_MS)) {
+      const { isInUse, isAttached: isReported } = report();
+      const attachment = isInUse ? await this.#parts.storage.volumeAttachment(name) : undefined;
+      if (attachment !== undefined && isAttached(attachment) && isReported)
+        return attachment.status?.attachmentMetadata ?? {};
+      await sleep(this.#context.clock, pauseMs, signal);
+    }
+  }
+
+  /** Stages the volume where its driver wants that. Without it, what follows is the same. */
+  async stage(source: CsiSource, publishContext: Texts, signal: AbortSignal): Promise<void> {
+    const { drivers, storage } = this.#parts;
+    const driver = drivers.get(source.driver, 'attacher.MountDevice failed to create newCsiDriverClient');
+    const capabilities = await driver.capabilities();
+    if (!isStaged(source, capabilities)) return;
+    const stagingPath = this.path(source);
+    const secrets = await csiSecrets(storage, 'NodeStageSecretRef', source.stageSecret);
+    await makeMountPoint(stagingPath);
+    const data = { volumeHandle: source.handle, driverName: source.driver };
+    await writeVolData(dirname(stagingPath), data);
+    const request = {
+      volumeId: source.handle,
+      publishContext,
+      stagingPath,
+      capability: volumeCapability(source, capabilities),
+      secrets,
+      volumeContext: source.attributes,
+    };
+    try {
+      await driver.stage(request, signal);
+    } catch (error) {
+      await dropUnlessUncertain(stagingPath, error, signal);
+      throw error;
+    }
+  }
+
+  /** Nothing is asked for a volume that was not staged. */
+  async unstage({ driver: driverName, handle }: CsiVolumeKey, signal: AbortSignal): Promise<void> {
+    const stagingPath = this.path({ driver: driverName, handle });
+    if ((await readVolData(dirname(stagingPath))) !== undefined) {
+      const step = 'attacher.UnmountDevice failed to create newCsiDriverClient';
+      const driver = this.#parts.drivers.get(driverName, step);
+      // A later version of the driver may stage nothing any more.
+      if ((await driver.capabilities()).has('STAGE_UNSTAGE_VOLUME'))
+        await driver.unstage(handle, stagingPath, signal);
+      await refuseMounted(stagingPath, `CSI driver ${driverName} has unstaged volume ${handle}`);
+    }
+    await removeMountPoint(stagingPath);
+  }
+
+  /** Where the driver stages the volume. */
+  path({ driver, handle }: CsiVolumeKey): string {
+    return join(this.#stagingDir, driver, sha256(handle), STAGED);
+  }
+
+  /** What earlier agents have left, in the folders of pods as well. */
+  found(): Promise<FoundCsiVolumes> {
+    const { rootDir } = this.#parts;
+    return findCsiVolumes({ rootDir, stagingDir: this.#stagingDir }, this.#context.logger);
+  }
+}
