@@ -204,6 +204,7 @@ export interface RequestedResize {
 export type InfeasibleReason =
   | 'swap_limitation'
   | 'runtime_limitation'
+  | 'insufficient_node_allocatable'
   | 'guaranteed_pod_cpu_manager_static_policy'
   | 'guaranteed_pod_memory_manager_static_policy';
 

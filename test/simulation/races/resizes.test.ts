@@ -71,6 +71,21 @@ test('a pod that is not critical waits, and nobody ends for it', async () => {
   expect(await agent.verdict()).toEqual(ALL_WELL);
 });
 
+test('a pod that wants more than the node has is told so, and waits for no room; a smaller resize is granted', async () => {
+  const agent = node('2');
+  const [uid] = await running(agent, ['web', wanting('1', CRITICAL)], ['other', wanting('500m')]);
+  resize(agent, 'web', 99_000);
+  await agent.until(() => pendingOf(agent, uid) !== undefined, 'the resize to be refused');
+  expect(pendingOf(agent, uid)).toMatchObject({
+    reason: 'Infeasible',
+    message: "Node didn't have enough capacity: cpu, requested: 99000, capacity: 2000",
+  });
+  expect(victims(agent)).toEqual([]);
+  resize(agent, 'web', 1_500);
+  await agent.until(() => cpuOf(agent, uid) === '1500m', 'the smaller resize to be granted');
+  expect(await agent.verdict()).toEqual(ALL_WELL);
+});
+
 test('a critical pod that finds nobody to end waits, and says what it lacks', async () => {
   const agent = node('2');
   const [, uid] = (await running(agent, ['a', wanting('1', CRITICAL)], ['b', wanting('1', CRITICAL)])) as [

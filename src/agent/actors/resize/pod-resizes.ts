@@ -1,3 +1,5 @@
+import type { Admission } from '../../policies/admission/admit-pod.ts';
+import { type InsufficientResource, UNEXPECTED_ADMISSION_ERROR } from '../../policies/admission/rejection.ts';
 import { isCriticalPod } from '../../policies/pod/pod-kinds.ts';
 import { allocationFromPod, isAllocated, podAsAllocated } from '../../policies/resize/allocation.ts';
 import { sortPendingResizes } from '../../policies/resize/pending-resizes.ts';
@@ -23,6 +25,12 @@ const PLAIN_PROCESSES: InfeasibleResize = {
   detail: 'runtime_limitation',
   message: 'The containers of this node are plain processes: their resources cannot be changed in place.',
 };
+
+/** In the words of the kubelet up to 1.35. */
+function tooLarge({ resource, requested, capacity }: InsufficientResource): InfeasibleResize {
+  const message = `Node didn't have enough capacity: ${resource}, requested: ${requested}, capacity: ${capacity}`;
+  return { detail: 'insufficient_node_allocatable', message };
+}
 
 /** What makes the node look again at resizes that wait. */
 export type ResizeTrigger =
@@ -177,16 +185,22 @@ export class PodResizes {
   }
 
   #refusal(pod: Pod): ResizeRefusal | undefined {
-    const { node, room } = this.#parts;
-    const { resizer } = node;
-    const infeasible = resizer ? resizer.refusal(pod, this.asAllocated(pod)) : PLAIN_PROCESSES;
-    if (infeasible === undefined) {
-      const admission = room.resizeAdmission(pod);
-      return admission.kind === 'admitted' ? undefined : admission;
-    }
+    const admission = this.#parts.room.resizeAdmission(pod);
+    const infeasible = this.#infeasible(pod, admission);
+    if (infeasible === undefined) return admission.kind === 'admitted' ? undefined : admission;
     const { detail, message } = infeasible;
     this.#context.measurements?.resizes.infeasible(detail);
     return { reason: 'Infeasible', message };
+  }
+
+  #infeasible(pod: Pod, admission: Admission): InfeasibleResize | undefined {
+    const { node, room } = this.#parts;
+    const { resizer } = node;
+    const refusal = resizer ? resizer.refusal(pod, this.asAllocated(pod)) : PLAIN_PROCESSES;
+    const isShort = admission.kind !== 'admitted' && admission.reason !== UNEXPECTED_ADMISSION_ERROR;
+    if (refusal !== undefined || !isShort) return refusal;
+    const beyond = room.beyondNode(pod);
+    return beyond && tooLarge(beyond);
   }
 
   #arm(): void {

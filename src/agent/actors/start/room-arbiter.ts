@@ -1,8 +1,9 @@
 /** Which pods have a place on this node: each asks before it first starts, and keeps its place until it has ended. */
 import type { PodEvent } from '../../machines/pod-context.ts';
-import { type Admission, admitPod, admitRunningPod } from '../../policies/admission/admit-pod.ts';
+import { type Admission, admitPod, admitRunningPod, beyondNode } from '../../policies/admission/admit-pod.ts';
 import type { UsedResources } from '../../policies/admission/used-resources.ts';
 import {
+  type InsufficientResource,
   mayFitLater,
   type Rejection,
   UNEXPECTED_ADMISSION_ERROR,
@@ -138,6 +139,11 @@ export class RoomArbiter {
   /** Whether the node has room for what the pod, which has a place, requests now. */
   resizeAdmission(pod: Pod): Admission {
     return this.#decide(pod, false, this.#parts.nodeFacts);
+  }
+
+  /** What the node could not grant the pod even if it had no other one. */
+  beyondNode(pod: Pod): InsufficientResource | undefined {
+    return beyondNode(this.#parts.nodeFacts(), pod);
   }
 
   /** Other pods are ended so that this one, which has a place, may have what it requests now. `offer` is called when there is room. */

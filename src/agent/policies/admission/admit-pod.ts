@@ -17,6 +17,7 @@ import { matchesNodeAffinity } from './node-affinity.ts';
 import {
   type AdmissionFailure,
   type FailedPredicate,
+  type InsufficientResource,
   type MissingResource,
   missingResources,
   type Rejection,
@@ -58,6 +59,11 @@ export function admitPod(node: NodeFacts, pod: Pod, held: UsedResources): Admiss
 export function admitRunningPod(node: NodeFacts, pod: Pod): Rejection | undefined {
   const lasting = admissionFailures(node, pod, NOTHING_USED).find(({ kind }) => kind !== 'resource');
   return invalidPodRejection(pod) ?? platformRejection(node, pod) ?? (lasting && rejectionFor(lasting));
+}
+
+/** What the node has too little of for the pod even where no other pod is there. */
+export function beyondNode({ allocatable }: NodeFacts, pod: Pod): InsufficientResource | undefined {
+  return insufficientResources(pod, NOTHING_USED, allocatable)[0];
 }
 
 /** All checks that the pod fails on this node, in the kubelet's order, apart from pressure and platform. */
