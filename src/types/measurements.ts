@@ -138,6 +138,13 @@ export interface PodNotice {
   readonly plugin_name: string;
 }
 
+/** Labels of Katalyst's metric: a taint of the node's CustomNodeResource that a condition of a plugin asks for. */
+export interface CnrTaint {
+  readonly qos_level: string;
+  readonly key: string;
+  readonly effect: string;
+}
+
 export type PluginCall = 'GetEvictPods' | 'ThresholdMet' | 'GetTopEvictionPods';
 
 /** Labels of Katalyst's metric: whether a plugin has proved who it is. */
@@ -162,6 +169,8 @@ export interface PluginMeasurements {
   pluginsDecided(victims: readonly PluginVictim[], conditions: readonly RequestedCondition[]): void;
   /** The pods that a pass has told. */
   podsNotified(notices: readonly PodNotice[]): void;
+  /** The taints that the CustomNodeResource is to have for conditions, each time that they are compared. */
+  cnrTaints(taints: readonly CnrTaint[]): void;
 }
 
 export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';

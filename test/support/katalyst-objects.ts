@@ -9,9 +9,9 @@ export function customNodeConfig(
   hash: string,
 ): object {
   const configType = { group: CONFIG_GROUP, version: 'v1alpha1', resource };
-  const others = { ...configType, resource: 'authconfigurations' };
+  const others = { ...configType, resource: 'transparentmemoryoffloadingconfigurations' };
   const list = [
-    { configType: others, configName: 'users', configNamespace: 'katalyst', hash: 'x' },
+    { configType: others, configName: 'others', configNamespace: 'katalyst', hash: 'x' },
     { configType, configName: name, configNamespace: namespace, hash },
   ];
   return { spec: {}, status: { katalystCustomConfigList: list } };
@@ -71,4 +71,5 @@ export const KATALYST_DEFINITIONS: readonly object[] = [
   }),
   definition(CONFIG_GROUP, 'CustomNodeConfig', 'customnodeconfigs', 'Cluster', ANY_SPEC),
   definition(CONFIG_GROUP, 'AdminQoSConfiguration', 'adminqosconfigurations', 'Namespaced', ANY_SPEC),
+  definition(CONFIG_GROUP, 'AuthConfiguration', 'authconfigurations', 'Namespaced', ANY_SPEC),
 ];

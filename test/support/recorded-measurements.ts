@@ -6,6 +6,7 @@ import type {
   PlegMeasurements,
   PluginValidation,
   PluginVictim,
+  CnrTaint,
   PodNotice,
   PodResourcesMeasurements,
   RequestedCondition,
@@ -202,6 +203,12 @@ export class RecordedMeasurements implements Measurements {
   podsNotified(notices: readonly PodNotice[]): void {
     for (const { pod_name: pod, plugin_name: plugin, state } of notices)
       this.told.push(`${pod} is told of ${plugin}: ${state}`);
+  }
+
+  cnrTaints(taints: readonly CnrTaint[]): void {
+    this.told.push(
+      `CNR: ${taints.map(({ qos_level: level, key, effect }) => `${key}:${level}/${effect}`).join()}`,
+    );
   }
 
   pluginAnswered(plugin: string, call: string, result: string): void {

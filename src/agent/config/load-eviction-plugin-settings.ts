@@ -141,7 +141,7 @@ const EVICTION_PLUGIN_SETTINGS: {
     default: '',
     kind: text,
     description:
-      'users that may register plugins, with their passwords; nobody is asked for a token unless given',
+      'users that may register plugins, with their passwords; unless given, nobody is asked for a token without strict authentication',
   },
   noticesDir: {
     flag: '--eviction-plugins-notices-dir <DIR>',
@@ -217,7 +217,7 @@ export function resolveEvictionPluginSettings(
 ): EvictionPluginSettings {
   const settings = resolveSettings<OwnSettings>(EVICTION_PLUGIN_SETTINGS, flags, file, fileName);
   if (!hasCluster) requireNoCluster(settings, fileName);
-  if (settings.strictAuthentication && settings.usersFile === '')
+  if (settings.strictAuthentication && settings.usersFile === '' && !hasCluster)
     throw invalid('strictAuthentication', fileName, 'no users are known: name evictionPlugins.usersFile too');
   const { registryDir, taintsKubeconfig, usersFile, noticesDir } = settings;
   return {

@@ -7,7 +7,7 @@ import {
   type TaintedObject,
   TaintedCustomNodeResource,
 } from '../../agent/actors/plugins/tainted-objects.ts';
-import { isServedThere } from '../../agent/cluster/watches/served.ts';
+import { isServedInTime } from '../../agent/cluster/watches/served.ts';
 import type { StateletConfig } from '../../agent/config/config.ts';
 import type { PluginCluster } from './join-cluster.ts';
 
@@ -51,8 +51,9 @@ export class NodeTaints implements TaintLoop {
   async #discover(): Promise<void> {
     const { signal } = this.#stop;
     const { taints: api } = this.#server;
-    const options = { clock: this.#core.clock, signal };
-    const isServed = await isServedThere(api, 'customnoderesources', options).catch(() => false);
+    const { clock, random } = this.#core;
+    const options = { clock, random, signal };
+    const isServed = await isServedInTime(api, 'customnoderesources', options).catch(() => false);
     if (isServed && !signal.aborted)
       this.#begin(new TaintedCustomNodeResource(this.#core, api, this.#nodeName));
   }

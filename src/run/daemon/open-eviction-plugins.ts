@@ -37,12 +37,13 @@ export function openEvictionPlugins(core: AgentCore, deps: EvictionPluginsDeps):
   const { evictionPlugins: settings, nodeName } = deps.config;
   const { registry, desired, statusManager } = core;
   const { noticesDir } = settings;
+  const wantsUsers = asksForTokens(settings);
   const server = deps.cluster?.openEvictions(settings.taintsKubeconfig);
   const history = new EvictionHistory(core, server && ((namespace) => budgetsOf(server, namespace)));
-  const cluster = server && new ClusterSettings(core, { api: server.taints, nodeName });
+  const cluster = server && new ClusterSettings(core, { api: server.taints, nodeName, wantsUsers });
   const followed = new FollowedPluginSettings(core, deps.config, cluster);
   return new PluginManager(core, {
-    directory: directoryOf(core, deps, followed),
+    directory: directoryOf(core, deps, followed, cluster),
     kills: killsOf(core, settings, server, history),
     followed,
     recordsOf: (pods) => history.of(pods),
@@ -61,6 +62,7 @@ function directoryOf(
   core: AgentCore,
   { config, nodeFacts, stats, handlers }: EvictionPluginsDeps,
   followed: FollowedPluginSettings,
+  cluster: ClusterSettings | undefined,
 ): Plugins {
   const { evictionPlugins: settings } = config;
   return new Plugins(core, {
@@ -72,7 +74,7 @@ function directoryOf(
       stats,
       allocatable: () => nodeFacts().allocatable,
     }),
-    authentication: settings.usersFile === '' ? undefined : authenticationOf(core, settings),
+    authentication: asksForTokens(settings) ? authenticationOf(core, settings, cluster) : undefined,
     isGuarded: settings.strictAuthentication,
     handlers,
     connect: (...args) => new RemoteEvictionPlugin(...args),
@@ -80,13 +82,20 @@ function directoryOf(
   });
 }
 
+function asksForTokens({ usersFile, strictAuthentication }: EvictionPluginSettings): boolean {
+  return usersFile !== '' || strictAuthentication;
+}
+
 /** Its reader of YAML is loaded only where tokens are asked for. */
 function authenticationOf(
   { measurements }: AgentCore,
   { usersFile, strictAuthentication: isStrict }: EvictionPluginSettings,
+  cluster: ClusterSettings | undefined,
 ) {
+  const clusterUsers = () => cluster?.users;
   const opened = import('../../agent/plugins/registration/plugin-authentication.ts').then(
-    ({ PluginAuthentication }) => new PluginAuthentication({ usersFile, isStrict, measurements }),
+    ({ PluginAuthentication }) =>
+      new PluginAuthentication({ usersFile, clusterUsers, isStrict, measurements }),
   );
   return {
     problemOf: async (plugin: string, askToken: () => Promise<string>) =>

@@ -43,14 +43,15 @@ test('without flags and file no plugin is asked', () => {
   expect(resolveEvictionPluginSettings({}, {}, '', { rootDir: '/', hasCluster: false }).enabled).toBe(false);
 });
 
-test('to demand tokens without users is refused', () => {
-  expect(() => resolve({}, { strictAuthentication: true })).toThrow(
+test('to demand tokens without users, and without a cluster that may have some, is refused', () => {
+  expect(() => resolve({}, { strictAuthentication: true }, false)).toThrow(
     '--eviction-plugins-strict-authentication, or evictionPlugins.strictAuthentication in kubelet.yaml: no users are known: name evictionPlugins.usersFile too',
   );
   expect(resolve({ evictionPluginsUsersFile: '/u' }, { strictAuthentication: true })).toMatchObject({
     strictAuthentication: true,
     usersFile: '/u',
   });
+  expect(resolve({}, { strictAuthentication: true })).toMatchObject({ usersFile: '' });
 });
 
 function fieldsIn({ properties }: Schema, path: string): string[] {

@@ -23,7 +23,7 @@ async function follow(flags: RunFlags): Promise<void> {
   clock = new VirtualClock();
   log = recordingLogger();
   const context = testContext({ clock, logger: log.logger });
-  const cluster = new ClusterSettings(context, { api, nodeName: 'node-1' });
+  const cluster = new ClusterSettings(context, { api, nodeName: 'node-1', wantsUsers: false });
   followed = new FollowedPluginSettings(context, resolveConfig(flags), cluster);
   followed.start();
   await settled();

@@ -1,24 +1,20 @@
 /**
- * Settings of eviction plugins that Katalyst's objects have for this node. Whether the server has such objects is asked once; then the node's
- * CustomNodeConfig is watched, and what it names is read when its hash changes.
+ * What Katalyst's objects say of eviction plugins for this node: settings, and who may register them. Once the server has such objects, the
+ * node's CustomNodeConfig is watched, and what it names is read when its hash changes.
  */
 import type { Subscription } from 'rxjs';
 import type { ApiDiscovery, ApiServer } from '../../cluster/service/api-server.ts';
-import { isServedThere } from '../../cluster/watches/served.ts';
+import { isServedInTime } from '../../cluster/watches/served.ts';
 import { type WatchedObject, watchObject } from '../../cluster/watches/watched-object.ts';
 import {
   type ClusterEvictionConfig,
-  type ConfigTarget,
-  configTarget,
   evictionConfigOf,
-  isSameTarget,
-  targetText,
 } from '../../policies/eviction-plugins/katalyst-config.ts';
+import { type PluginUsers, pluginUsers } from '../../policies/eviction-plugins/plugin-users.ts';
 import { shortLine } from '../../policies/formats/terminal-text.ts';
-import { Timer } from '../../../system/timer.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
-import { errorMessage } from '../../../types/errors.ts';
 import type { ObjectMeta } from '../../../types/kubernetes.ts';
+import { ClusterObject } from './cluster-object.ts';
 
 interface CustomNodeConfig {
   readonly metadata: ObjectMeta;
@@ -28,35 +24,49 @@ export interface ClusterSettingsParts {
   /** With the right to read such objects. */
   readonly api: Pick<ApiServer, 'get' | 'list' | 'watch'> & ApiDiscovery;
   readonly nodeName: string;
+  /** Whether plugins are asked who they are. Otherwise nobody needs passwords. */
+  readonly wantsUsers: boolean;
 }
 
-const READ_TIMEOUT_MS = 30_000;
-const READ_AGAIN_MS = 30_000;
 const PROBLEM_MAX = 1000;
 
 export class ClusterSettings {
   readonly #context: AgentContext;
   readonly #parts: ClusterSettingsParts;
   readonly #stop = new AbortController();
-  readonly #timer: Timer;
+  readonly #qos: ClusterObject<ClusterEvictionConfig>;
+  readonly #auth: ClusterObject<PluginUsers> | undefined;
   #watch: Subscription | undefined;
-  #target: ConfigTarget | undefined;
-  #config: ClusterEvictionConfig | undefined;
+  #watchProblem: string | undefined;
   #problem: string | undefined;
   #onChange: () => void = () => undefined;
 
   constructor(context: AgentContext, parts: ClusterSettingsParts) {
+    const { api, wantsUsers } = parts;
     this.#context = context;
     this.#parts = parts;
-    this.#timer = new Timer(context.clock);
+    const onProblem = () => this.#tell();
+    this.#qos = new ClusterObject(context, {
+      ...{ api, onProblem, resource: 'adminqosconfigurations' },
+      valueOf: (object, origin) => ({ evictionConfig: evictionConfigOf(object), origin }),
+      onChange: () => this.#onChange(),
+    });
+    this.#auth = wantsUsers
+      ? new ClusterObject(context, { api, onProblem, resource: 'authconfigurations', valueOf: pluginUsers })
+      : undefined;
   }
 
-  /** As it was read last: silence of the server does not mean that it holds no longer. Undefined where there is none. */
+  /** As it was read last. Undefined where no object says anything. */
   get config(): ClusterEvictionConfig | undefined {
-    return this.#config;
+    return this.#qos.value;
   }
 
-  /** Why it may be out of date. */
+  /** Who may register plugins, as it was read last. Undefined where no object says so. */
+  get users(): PluginUsers | undefined {
+    return this.#auth?.value;
+  }
+
+  /** Why they may be out of date. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -68,7 +78,8 @@ export class ClusterSettings {
 
   stop(): void {
     this.#stop.abort();
-    this.#timer.disarm();
+    this.#qos.stop();
+    this.#auth?.stop();
     this.#watch?.unsubscribe();
   }
 
@@ -77,51 +88,26 @@ export class ClusterSettings {
     const { clock, random } = this.#context;
     const { api, nodeName: name } = this.#parts;
     const { signal } = this.#stop;
-    const isServed = await isServedThere(api, 'customnodeconfigs', { clock, signal }).catch(() => false);
+    const options = { clock, random, signal };
+    const isServed = await isServedInTime(api, 'customnodeconfigs', options).catch(() => false);
     if (!isServed || signal.aborted) return;
-    const watched = watchObject<CustomNodeConfig>(
-      api,
-      { resource: 'customnodeconfigs', name },
-      { clock, random },
-    );
-    this.#watch = watched.subscribe((one) => this.#seen(one));
+    const target = { resource: 'customnodeconfigs', name } as const;
+    this.#watch = watchObject<CustomNodeConfig>(api, target, { clock, random }).subscribe((one) => {
+      this.#seen(one);
+    });
   }
 
   #seen({ isKnown, object, problem }: WatchedObject<CustomNodeConfig>): void {
-    this.#tell(problem);
+    this.#watchProblem = problem;
+    this.#tell();
     if (!isKnown) return;
-    const target = configTarget(object);
-    if (isSameTarget(target, this.#target)) return;
-    this.#target = target;
-    this.#timer.disarm();
-    if (target === undefined) this.#set(undefined);
-    else void this.#read(target);
-  }
-
-  /** Never rejects. What another target has replaced meanwhile does not count. */
-  async #read(target: ConfigTarget): Promise<void> {
-    const { name, namespace } = target;
-    const { signal } = this.#stop;
-    try {
-      const reference = { resource: 'adminqosconfigurations', name, namespace } as const;
-      const object = await this.#parts.api.get(reference, { signal, timeoutMs: READ_TIMEOUT_MS });
-      if (this.#target !== target || signal.aborted) return;
-      this.#tell(undefined);
-      this.#set({ evictionConfig: evictionConfigOf(object), origin: targetText(target) });
-    } catch (error) {
-      if (this.#target !== target || signal.aborted) return;
-      this.#tell(`${targetText(target)} cannot be read: ${errorMessage(error)}`);
-      this.#timer.arm(READ_AGAIN_MS, () => void this.#read(target));
-    }
-  }
-
-  #set(config: ClusterEvictionConfig | undefined): void {
-    this.#config = config;
-    this.#onChange();
+    this.#qos.follow(object);
+    this.#auth?.follow(object);
   }
 
   /** Each problem is a line once. */
-  #tell(problem: string | undefined): void {
+  #tell(): void {
+    const problem = this.#watchProblem ?? this.#qos.problem ?? this.#auth?.problem;
     const shown = problem === undefined ? undefined : shortLine(problem, PROBLEM_MAX);
     if (shown !== undefined && shown !== this.#problem)
       this.#context.logger.warn({}, `Eviction plugins: settings of the cluster cannot be followed: ${shown}`);

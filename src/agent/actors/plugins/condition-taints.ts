@@ -110,6 +110,7 @@ export class ConditionTaints implements TaintLoop {
     const { object } = this.#parts;
     const wanted = this.#wanted();
     const seen = object.seen();
+    if (seen !== undefined) object.wanted?.(wanted);
     if (seen === undefined || this.#changed(seen, wanted) === undefined) return 'Same';
     this.#writingMs = this.#context.clock.now();
     try {

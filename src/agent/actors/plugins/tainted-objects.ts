@@ -18,6 +18,8 @@ export interface TaintedObject {
   readonly type: ConditionType;
   /** Its taints as the server told them last; undefined while they are not known. */
   seen(): readonly QosTaint[] | undefined;
+  /** Conditions ask for these taints: called each time that they are compared. */
+  wanted?(taints: readonly QosTaint[]): void;
   /** Reads it, and writes the taints that `changed` makes of those that are there, for that version of it alone. */
   write(
     changed: (current: readonly QosTaint[]) => readonly QosTaint[] | undefined,
@@ -73,15 +75,17 @@ export class TaintedCustomNodeResource implements TaintedObject {
   readonly #name: string;
   readonly #watch: Observable<WatchedObject<CustomNodeResource>>;
   readonly #logger: ActorContext['logger'];
+  readonly #measurements: ActorContext['measurements'];
   #subscription: Subscription | undefined;
   #seen: readonly QosTaint[] | undefined;
   #problem: string | undefined;
 
   /** `api`: with rights to get, list, watch, create and update it. */
-  constructor({ clock, random, logger }: ActorContext, api: ApiServer, nodeName: string) {
+  constructor({ clock, random, logger, measurements }: ActorContext, api: ApiServer, nodeName: string) {
     this.#api = api;
     this.#name = nodeName;
     this.#logger = logger;
+    this.#measurements = measurements;
     this.#watch = watchObject<CustomNodeResource>(api, this.#target, {
       clock,
       random,
@@ -112,6 +116,12 @@ export class TaintedCustomNodeResource implements TaintedObject {
 
   seen(): readonly QosTaint[] | undefined {
     return this.#seen;
+  }
+
+  wanted(taints: readonly QosTaint[]): void {
+    this.#measurements?.cnrTaints(
+      taints.map(({ qosLevel = '', key, effect }) => ({ qos_level: qosLevel, key, effect })),
+    );
   }
 
   async write(

@@ -58,6 +58,19 @@ const RESOURCES = {
     kind: 'AdminQoSConfiguration',
     namespaced: true,
   },
+  authconfigurations: {
+    group: 'config.katalyst.kubewharf.io',
+    version: 'v1alpha1',
+    kind: 'AuthConfiguration',
+    namespaced: true,
+  },
+  /** Watched where Katalyst is not installed yet. */
+  customresourcedefinitions: {
+    group: 'apiextensions.k8s.io',
+    version: 'v1',
+    kind: 'CustomResourceDefinition',
+    namespaced: false,
+  },
   tokenreviews: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenReview', namespaced: false },
   subjectaccessreviews: {
     group: 'authorization.k8s.io',

@@ -1,4 +1,4 @@
-/** Whether an eviction plugin is one that may register: it answers a token, and a file of the operator says whose it is. */
+/** Whether an eviction plugin is one that may register: it answers a token, and a file of the operator, or the cluster, says whose it is. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { parse } from 'yaml';
 import { readForeignFile } from '../../../system/files/foreign-file.ts';
@@ -13,7 +13,10 @@ import {
 } from '../../policies/eviction-plugins/plugin-users.ts';
 
 export interface AuthenticationOptions {
+  /** Empty: there is none. */
   readonly usersFile: string;
+  /** Those of the cluster, which come before the file's: whoever sets them for many nodes means all of them. */
+  readonly clusterUsers?: () => PluginUsers | undefined;
   /** A plugin that has not proved who it is is refused. Otherwise that is only counted. */
   readonly isStrict: boolean;
   readonly measurements?: Pick<PluginMeasurements, 'pluginValidated'> | undefined;
@@ -55,7 +58,7 @@ export class PluginAuthentication {
     }
     let users: PluginUsers;
     try {
-      users = await readUsers(this.#options.usersFile);
+      users = this.#options.clusterUsers?.() ?? (await readUsers(this.#options.usersFile));
     } catch (error) {
       const problem = `the users of this agent are not known: ${errorMessage(error)}`;
       return { failure: 'authenticate_failed', problem };
@@ -75,6 +78,8 @@ export class PluginAuthentication {
 
 /** Rejects with a message that names the file. */
 async function readUsers(file: string): Promise<PluginUsers> {
+  if (file === '')
+    throw new StateletError('FailedPrecondition', 'no AuthConfiguration for this node has been read yet');
   try {
     const { content, stats } = await patientCalls.call(file, () =>
       readForeignFile(file, { bytesMax: FILE_BYTES_MAX }),

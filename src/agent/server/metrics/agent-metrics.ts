@@ -4,6 +4,7 @@ import type {
   PluginCall,
   PluginValidation,
   PluginVictim,
+  CnrTaint,
   PodNotice,
   RequestedCondition,
   PodEffect,
@@ -191,6 +192,10 @@ export class AgentMetrics implements Measurements {
 
   podsNotified(notices: readonly PodNotice[]): void {
     this.#evictionPlugins.notified(notices);
+  }
+
+  cnrTaints(taints: readonly CnrTaint[]): void {
+    this.#evictionPlugins.tainted(taints);
   }
 
   pluginAnswered(plugin: string, call: PluginCall, result: 'success' | 'failure' | 'refused'): void {

@@ -1,5 +1,5 @@
-/** The figures of the last pass over eviction plugins, with Katalyst's names. */
-import type { PluginVictim, PodNotice, RequestedCondition } from '../../../types/measurements.ts';
+/** The figures of eviction plugins as of the last pass, with Katalyst's names. */
+import type { CnrTaint, PluginVictim, PodNotice, RequestedCondition } from '../../../types/measurements.ts';
 import { GAUGES } from './metric-names.ts';
 import { type Labels, type Metric, metric } from './metric-text.ts';
 
@@ -8,6 +8,7 @@ export class EvictionPluginMetrics {
   #victims: readonly PluginVictim[] | undefined;
   #conditions: readonly RequestedCondition[] = [];
   #notices: readonly PodNotice[] = [];
+  #taints: readonly CnrTaint[] = [];
 
   pods(active: number, candidates: number): void {
     this.#pods = { active, candidates };
@@ -22,6 +23,10 @@ export class EvictionPluginMetrics {
     this.#notices = notices;
   }
 
+  tainted(taints: readonly CnrTaint[]): void {
+    this.#taints = taints;
+  }
+
   /** Without eviction plugins, no samples. */
   metrics(): readonly Metric[] {
     const pods = this.#pods;
@@ -30,12 +35,13 @@ export class EvictionPluginMetrics {
       gauge(GAUGES.candidatePods, pods ? [[{}, pods.candidates]] : []),
       gauge(GAUGES.requestedConditions, ones(this.#conditions)),
       gauge(GAUGES.podNotices, ones(this.#notices)),
+      gauge(GAUGES.cnrTaints, ones(this.#taints)),
       gauge(GAUGES.victims, this.#victims ? victimValues(this.#victims) : []),
     ];
   }
 }
 
-function ones(all: readonly (RequestedCondition | PodNotice)[]): (readonly [Labels, number])[] {
+function ones(all: readonly (RequestedCondition | PodNotice | CnrTaint)[]): (readonly [Labels, number])[] {
   return all.map((labels) => [{ ...labels }, 1]);
 }
 

@@ -467,6 +467,10 @@ export const GAUGES = {
     name: 'notify_pod',
     help: 'Pods that were told by a file in the last pass over eviction plugins, and those that could not be told (Katalyst).',
   },
+  cnrTaints: {
+    name: 'cnr_taint',
+    help: "Taints that conditions of eviction plugins ask for on the node's CustomNodeResource (Katalyst).",
+  },
   victims: {
     name: 'victims_cnt',
     help: 'Pods that the last pass over eviction plugins has ended: all of them, and each of them with its plugin (Katalyst).',

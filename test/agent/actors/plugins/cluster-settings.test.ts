@@ -24,7 +24,9 @@ beforeEach(() => {
   clock = new VirtualClock();
   log = recordingLogger();
   changes = 0;
-  cluster = new ClusterSettings(testContext({ clock, logger: log.logger }), { api, nodeName: 'node-1' });
+  cluster = new ClusterSettings(testContext({ clock, logger: log.logger }), {
+    ...{ api, nodeName: 'node-1', wantsUsers: true },
+  });
 });
 
 afterEach(async () => {
@@ -40,11 +42,36 @@ const start = async () => {
 const reads = () => api.requests.filter((request) => request.startsWith('get'));
 const told = () => log.lines.map(({ level, message }) => `${level} ${message}`);
 
-test('where they are not installed, the server is asked once, and nothing else is done', async () => {
+const DEFINITION = {
+  resource: 'customresourcedefinitions',
+  name: 'customnodeconfigs.config.katalyst.kubewharf.io',
+} as const;
+
+test('where they are not installed, their definition is watched, and once it is there they hold', async () => {
   api.isInstalled = false;
   await start();
+  const definitions = 'list /apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  expect(api.requests).toEqual(['discover customnodeconfigs', definitions, definitions]);
+  api.put(QOS, adminQoS({ dryRun: ['new'] }));
+  api.put(CONFIG, customNodeConfig(QOS, 'h1'));
+  const defined = (status: string) => ({ status: { conditions: [{ type: 'Established', status }] } });
+  api.put(DEFINITION, {});
+  api.put(DEFINITION, defined('False'));
+  await settled();
+  expect(cluster.config).toBeUndefined();
+  api.put(DEFINITION, defined('True'));
+  await settled();
+  expect(cluster.config?.evictionConfig).toEqual({ dryRun: ['new'] });
+});
+
+test('where the definition may not be read, nothing else is done', async () => {
+  api.isInstalled = false;
+  api.fault = (request) => {
+    if (request.startsWith('list')) throw refusal('Forbidden');
+  };
+  await start();
   await clock.advance(24 * 3_600_000);
-  expect([api.requests, cluster.config, told()]).toEqual([['discover customnodeconfigs'], undefined, []]);
+  expect([api.requests.length, cluster.config, told()]).toEqual([2, undefined, []]);
 });
 
 test('a server that does not answer is asked again, and one that refuses is not', async () => {
@@ -57,7 +84,10 @@ test('a server that does not answer is asked again, and one that refuses is not'
   await clock.advance(5_000);
   await clock.advance(10_000);
   await clock.advance(3_600_000);
-  expect(api.requests).toEqual(Array.from({ length: 3 }, () => 'discover customnodeconfigs'));
+  expect(api.requests).toEqual([
+    ...Array.from({ length: 3 }, () => 'discover customnodeconfigs'),
+    'list /apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+  ]);
 });
 
 test('what the object says that is for the node holds, and is read again when its hash changes', async () => {
@@ -106,4 +136,22 @@ test('while it cannot be read, what was read before holds; it is tried again, an
   api.put(OTHER, adminQoS({ dryRun: ['other'] }));
   await clock.advance(30_000);
   expect([cluster.config?.evictionConfig, cluster.problem]).toEqual([{ dryRun: ['other'] }, undefined]);
+});
+
+test('users of an AuthConfiguration that is for the node are known; one that is not valid changes nothing', async () => {
+  const AUTH = { resource: 'authconfigurations', namespace: 'katalyst', name: 'users' } as const;
+  const users = (password: string) => ({
+    spec: { config: { basicAuthConfig: { userPasswordPairs: [{ username: 'rss', password }] } } },
+  });
+  api.put(AUTH, users('c2VjcmV0'));
+  api.put(CONFIG, customNodeConfig(AUTH, 'h1'));
+  await start();
+  expect([cluster.users?.passwords.get('rss'), changes]).toEqual(['secret', 0]);
+  api.put(AUTH, users('?'));
+  api.put(CONFIG, customNodeConfig(AUTH, 'h2'));
+  await settled();
+  expect([cluster.users?.passwords.get('rss'), cluster.problem]).toEqual([
+    'secret',
+    'AuthConfiguration katalyst/users cannot be read: basicAuthConfig.userPasswordPairs[0].password must be the base64 of a password that is not empty',
+  ]);
 });

@@ -10,6 +10,7 @@ import type { PluginCondition } from '../../../../src/types/eviction-plugin.ts';
 import type { Node } from '../../../../src/types/kubernetes.ts';
 import { KatalystApi } from '../../../support/katalyst-api.ts';
 import { NodeApi, refusal } from '../../../support/node-api.ts';
+import { RecordedMeasurements } from '../../../support/recorded-measurements.ts';
 import { recordingLogger } from '../../../support/recording-logger.ts';
 import { testContext } from '../../../support/test-context.ts';
 
@@ -223,7 +224,8 @@ describe('conditions of a CustomNodeResource', () => {
     const api = new KatalystApi();
     if (spec !== undefined) api.put(CNR, { spec, status: { resources: {} } });
     const { logger, lines } = recordingLogger();
-    const context = testContext({ clock, logger });
+    const measurements = new RecordedMeasurements();
+    const context = testContext({ clock, logger, measurements });
     const it = { conditions: [] as PluginCondition[] };
     const actor = new ConditionTaints(context, {
       object: new TaintedCustomNodeResource(context, api, 'node-1'),
@@ -233,7 +235,7 @@ describe('conditions of a CustomNodeResource', () => {
     started.push(actor);
     actor.start();
     await clock.advance(0);
-    return Object.assign(it, { api, clock, lines, actor });
+    return Object.assign(it, { api, clock, lines, actor, measurements });
   }
 
   test('become its taints, those of the node do not, and the rest of it stays', async () => {
@@ -244,6 +246,7 @@ describe('conditions of a CustomNodeResource', () => {
       spec: { taints: [OF_OTHERS, hotAt('2030-01-01T00:00:05Z')], nodeResourceProperties: [] },
       status: { resources: {} },
     });
+    expect(it.measurements.told.at(-1)).toBe('CNR: katalyst.kubewharf.io/Hot:reclaimed_cores/NoSchedule');
     const asked = it.api.requests.length;
     await it.clock.advance(60_000);
     expect(it.api.requests.length).toBe(asked);

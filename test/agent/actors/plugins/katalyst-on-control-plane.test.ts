@@ -82,6 +82,7 @@ describeOnControlPlane("Katalyst's objects", { needsReal }, (controlPlane) => {
     const cluster = new ClusterSettings(testContext({ clock: systemClock }), {
       api: clients.main,
       nodeName: name,
+      wantsUsers: false,
     });
     const write = async (dryRun: string, hash: string) => {
       const { name: qos, namespace } = QOS;

@@ -9,6 +9,7 @@ import { registrationClient } from '../../../../src/agent/plugins/protocol/regis
 import { RemoteEvictionPlugin } from '../../../../src/agent/plugins/remote-eviction-plugin.ts';
 import { startEvictionPlugin } from '../../../../src/eviction-plugin-kit/eviction-plugin-kit.ts';
 import { systemClock } from '../../../../src/system/timer.ts';
+import type { PluginUsers } from '../../../../src/agent/policies/eviction-plugins/plugin-users.ts';
 import { errorMessage } from '../../../../src/types/errors.ts';
 import { basicToken, writeUsers } from '../../../support/plugin-users.ts';
 import { RSS_INFO } from '../../../support/fake-registration.ts';
@@ -39,12 +40,15 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-function start(isStrict = true) {
+function start(isStrict = true, clusterUsers?: () => PluginUsers | undefined) {
   const { logger, lines } = recordingLogger();
   plugins = new Plugins(testContext({ clock: systemClock, logger }), {
     registryDir: folder,
     builtIn: [],
-    authentication: new PluginAuthentication({ usersFile, isStrict, measurements }),
+    authentication: new PluginAuthentication({
+      ...{ usersFile, isStrict, measurements },
+      ...(clusterUsers && { clusterUsers }),
+    }),
     isGuarded: isStrict,
     connect: (...args) => new RemoteEvictionPlugin(...args),
     openRegistration: registrationClient,
@@ -82,6 +86,19 @@ test('a plugin whose token is that of a user with the right is registered', asyn
   await waitFor(() => names().length > 0, { what: 'the plugin to be registered' });
   expect(names()).toEqual(['rss']);
   expect(validated()).toEqual(['rss of rss: valid true']);
+});
+
+test('users of the cluster come before those of the file, which may be left out; until they are known nobody is taken', async () => {
+  const known: { users?: PluginUsers } = {};
+  usersFile = '';
+  start(true, () => known.users);
+  const { hears } = await plugin(() => basicToken('rss', 'secret'));
+  await hears('no AuthConfiguration for this node has been read yet');
+  known.users = {
+    passwords: new Map([['rss', 'secret']]),
+    resources: new Map([['rss', ['eviction_plugin/rss']]]),
+  };
+  await hears('true');
 });
 
 test.each([

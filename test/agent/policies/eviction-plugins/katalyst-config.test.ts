@@ -8,7 +8,8 @@ import { adminQoS, customNodeConfig } from '../../../support/katalyst-objects.ts
 const QOS = { resource: 'adminqosconfigurations', namespace: 'katalyst', name: 'all' } as const;
 
 test('the object for a node is the one that its CustomNodeConfig names', () => {
-  expect(configTarget(customNodeConfig(QOS, 'h'))).toEqual({ name: 'all', namespace: 'katalyst', hash: 'h' });
+  expect(configTarget(customNodeConfig(QOS, 'h'), QOS.resource)).toEqual({ ...QOS, hash: 'h' });
+  expect(configTarget(customNodeConfig(QOS, 'h'), 'authconfigurations')).toBeUndefined();
 });
 
 test.each([
@@ -18,7 +19,7 @@ test.each([
   ['entries that are none', { status: { katalystCustomConfigList: [null, 1, {}] } }],
   ['an object without a name', customNodeConfig({ ...QOS, name: '' }, 'h')],
 ])('of %s no object is for the node', (_, config) => {
-  expect(configTarget(config)).toBeUndefined();
+  expect(configTarget(config, QOS.resource)).toBeUndefined();
 });
 
 test.each([

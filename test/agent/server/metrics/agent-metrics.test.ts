@@ -201,6 +201,16 @@ test('pods that the last pass over eviction plugins has told are told, and those
   });
 });
 
+test('taints of the CustomNodeResource are told as they are compared last', () => {
+  metrics.cnrTaints([{ qos_level: 'reclaimed_cores', key: 'old', effect: 'NoSchedule' }]);
+  metrics.cnrTaints([
+    { qos_level: 'reclaimed_cores', key: 'katalyst.kubewharf.io/Hot', effect: 'NoExecute' },
+  ]);
+  expect(named('cnr_taint')).toEqual({
+    'cnr_taint{effect="NoExecute",key="katalyst.kubewharf.io/Hot",qos_level="reclaimed_cores"}': '1',
+  });
+});
+
 test('questions to eviction plugins are counted by what came of them, pods that end for them, and those of a dry run apart', () => {
   metrics.pluginAnswered('p', 'GetEvictPods', 'success');
   metrics.pluginAnswered('p', 'GetEvictPods', 'success');
