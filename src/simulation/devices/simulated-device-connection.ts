@@ -44,6 +44,7 @@ const ENDS_AFTER_MS = 120_000;
 export class SimulatedDeviceConnection implements DevicePluginConnection {
   readonly #options: SimulatedDeviceConnectionOptions;
   readonly #closed = new AbortController();
+  #hasListed = false;
 
   constructor(options: SimulatedDeviceConnectionOptions) {
     this.#options = options;
@@ -69,6 +70,7 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
     const told = (devices: readonly ListedDevice[]) =>
       clock.setTimeout(() => {
         if (signal.aborted || this.#closed.signal.aborted || life?.isAlive !== true) return;
+        this.#hasListed = true;
         witness.listed(resource, devices);
         onDevices(devices);
       }, 1);
@@ -84,7 +86,8 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
     } finally {
       broken();
       life?.onList.delete(told);
-      witness.silent(resource);
+      // While another registration is being connected, what this one has told still counts.
+      if (!signal.aborted) witness.silent(resource);
     }
   }
 
@@ -126,6 +129,7 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
   }
 
   close(): void {
+    if (this.#hasListed) this.#options.witness.silent(this.#options.resource);
     this.#closed.abort(new StateletError('Unavailable', 'the connection was closed'));
   }
 

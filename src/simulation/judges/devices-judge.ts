@@ -15,6 +15,8 @@ export interface DevicesJudgeOptions {
   readonly resources: readonly string[];
   /** Unix ms. */
   readonly now: () => number;
+  /** As the disk has it. */
+  readonly checkpoint: () => string | undefined;
   readonly runtime: () => { uids(): Iterable<string>; sandboxesOf(uid: string): Iterable<SandboxTruth> };
   /** A plugin is asked for devices. */
   readonly onAsked: () => void;
@@ -48,8 +50,6 @@ export class DevicesJudge implements DevicesWitness {
   readonly #told = new Map<string, Told>();
   /** When a call of a plugin has failed last. */
   readonly #failedAt = new Map<string, number>();
-  /** What the checkpoint had for the agent when it started. */
-  #recalled: readonly Entry[] = [];
   /** Ids of containers that nobody waited for any more when they started. */
   readonly #unawaited = new Set<string>();
 
@@ -57,13 +57,10 @@ export class DevicesJudge implements DevicesWitness {
     this.#options = options;
   }
 
-  /** `checkpoint`: what the disk has for the agent. */
-  agentStarts(checkpoint: string | undefined): void {
+  agentStarts(): void {
     this.#told.clear();
     this.#failedAt.clear();
-    const { entries, resources } = contentOf(checkpoint);
-    this.#recalled = entries;
-    for (const resource of resources) {
+    for (const resource of contentOf(this.#options.checkpoint()).resources) {
       const now = this.#options.now();
       this.#told.set(resource, { ...UNKNOWN, knownSince: now, silentSince: now });
     }
@@ -148,12 +145,12 @@ export class DevicesJudge implements DevicesWitness {
   }
 
   /**
-   * The resources of which there are not enough healthy devices for the pod, if all the others have what they ask for. A pod that a former
-   * agent has left holds its own as long as anything of it runs, also where no source knows it any more.
+   * The resources of which there are not enough healthy devices for the pod, if all the others have what they ask for. A pod that no source
+   * has told this agent of yet, and perhaps none will, holds what the checkpoint has for it.
    */
   lacking(pod: Pod, others: readonly Pod[]): readonly string[] {
     const counted = new Set([pod, ...others].map(({ metadata }) => metadata.uid));
-    const left = this.#recalled.filter(({ PodUID }) => !counted.has(PodUID) && this.#runs(PodUID));
+    const left = contentOf(this.#options.checkpoint()).entries.filter(({ PodUID }) => !counted.has(PodUID));
     return this.#options.resources.filter((resource) => {
       const wanted = podCount(pod, resource);
       const held = others.reduce((sum, other) => sum + podCount(other, resource), 0);
@@ -209,12 +206,6 @@ export class DevicesJudge implements DevicesWitness {
     const { knownSince, silentSince } = this.#of(resource);
     const now = this.#options.now();
     return knownSince < now && (silentSince === undefined || now < silentSince + GRACE_MS);
-  }
-
-  #runs(uid: string): boolean {
-    return [...this.#options.runtime().sandboxesOf(uid)].some(
-      ({ ready, containers }) => ready || containers.some(({ state }) => state === 'CONTAINER_RUNNING'),
-    );
   }
 
   *#running(): Iterable<ContainerTruth> {

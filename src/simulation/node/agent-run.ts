@@ -301,7 +301,7 @@ export class AgentRun {
 
   #buildManagers(): NodeManagers {
     const { devices, placement } = this.#options;
-    devices?.judge.agentStarts(devices.folder.checkpoint);
+    devices?.judge.agentStarts();
     return nodeManagers(this.#context(), {
       ...(devices && { devices: { folder: devices.folder, witness: devices.judge } }),
       ...(placement && { placement: { ...placement, runtime: this.#cpusets.resizing } }),

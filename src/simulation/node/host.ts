@@ -354,13 +354,6 @@ export class Host {
   #buildDevices(): HostDevices | undefined {
     const { devices: plan, clock, random, node, tally } = this.#options;
     if (plan === undefined) return undefined;
-    const judge = new DevicesJudge({
-      resources: plan.resources.map(({ resource }) => resource),
-      now: () => clock.now(),
-      runtime: () => this.runtime,
-      onAsked: () => (tally.devicesAsked += 1),
-      violated: (uid, what) => this.#violated({ invariant: 'devices', node, uid, what }),
-    });
     const folder = new DevicePluginFolder({
       plan,
       world: { random, misbehaves: () => this.#faults.has('devices') },
@@ -369,6 +362,14 @@ export class Host {
       killAgent: () =>
         this.#crashAgent(Math.ceil(MAX_DOWN_MS * random(`devices/down/${String(this.#agentRuns)}`))),
       tell: (what) => this.tell(what),
+    });
+    const judge = new DevicesJudge({
+      resources: plan.resources.map(({ resource }) => resource),
+      now: () => clock.now(),
+      checkpoint: () => folder.checkpoint,
+      runtime: () => this.runtime,
+      onAsked: () => (tally.devicesAsked += 1),
+      violated: (uid, what) => this.#violated({ invariant: 'devices', node, uid, what }),
     });
     return { plan, folder, judge };
   }

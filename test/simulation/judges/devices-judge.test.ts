@@ -13,22 +13,24 @@ const envs = (...ids: string[]) => [{ key: `DEVICES_${GPU}`, value: ids.join() }
 function bed() {
   const violations: string[] = [];
   const moment = { now: 1_000 };
+  const disk: { checkpoint?: string } = {};
   const running: ContainerTruth[] = [];
   const judge = new DevicesJudge({
     resources: [GPU],
     now: () => moment.now,
+    checkpoint: () => disk.checkpoint,
     runtime: () => ({ uids: () => ['one'], sandboxesOf: () => [sandbox(true, ...running)] }),
     onAsked: () => undefined,
     violated: (uid, what) => violations.push(`${String(uid)}: ${what}`),
   });
-  judge.agentStarts(undefined);
+  judge.agentStarts();
   const runs = (id: string, uid: string, isAwaited: boolean, ...ids: string[]) => {
     const made = container(id, { uid, envs: envs(...ids) });
     running.push(made);
     judge.started(made, isAwaited);
   };
   const reported = () => violations.splice(0);
-  return { judge, moment, running, runs, reported };
+  return { judge, moment, disk, running, runs, reported };
 }
 
 const podWith = (uid: string, count: number) => {
@@ -89,11 +91,12 @@ test('a container that is made without its devices, as soon as the agent knows t
 });
 
 test('the next agent knows what the checkpoint has, and the checkpoint names its pods', () => {
-  const { judge, moment, reported } = bed();
+  const { judge, moment, disk, reported } = bed();
   const text = JSON.stringify({
     Data: { PodDeviceEntries: [{ PodUID: 'one' }], RegisteredDevices: { [GPU]: [] } },
   });
-  judge.agentStarts(text);
+  disk.checkpoint = text;
+  judge.agentStarts();
   moment.now += 1;
   judge.configured(podWith('one', 1), { metadata: { name: 'main', attempt: 0 }, envs: [] });
   expect(reported()).toHaveLength(1);
@@ -114,21 +117,11 @@ test('a pod lacks devices beside those that others may hold, and may have been f
   expect(judge.hasJustFailed(podWith('one', 1))).toBe(false);
 });
 
-test('a pod that a former agent has left, and no source knows, holds its devices until nothing of it runs', () => {
-  const sandboxes = { one: [sandbox(true)], gone: [sandbox(false)] };
-  const judge = new DevicesJudge({
-    resources: [GPU],
-    now: () => 1_000,
-    runtime: () => ({
-      uids: () => Object.keys(sandboxes),
-      sandboxesOf: (uid) => (uid === 'one' ? sandboxes.one : sandboxes.gone),
-    }),
-    onAsked: () => undefined,
-    violated: () => undefined,
-  });
+test('a pod that the agent has not been told of holds what the checkpoint has for it', () => {
+  const { judge, disk } = bed();
   const entry = (PodUID: string, ...ids: string[]) => ({ PodUID, ResourceName: GPU, DeviceIDs: { 0: ids } });
-  const PodDeviceEntries = [entry('one', 'a'), entry('one', 'a'), entry('gone', 'b')];
-  judge.agentStarts(JSON.stringify({ Data: { PodDeviceEntries, RegisteredDevices: {} } }));
+  const PodDeviceEntries = [entry('one', 'a'), entry('one', 'a')];
+  disk.checkpoint = JSON.stringify({ Data: { PodDeviceEntries, RegisteredDevices: {} } });
   judge.listed(GPU, healthy('a', 'b', 'c'));
   expect(judge.lacking(podWith('two', 2), [])).toEqual([]);
   expect(judge.lacking(podWith('two', 3), [])).toEqual([GPU]);

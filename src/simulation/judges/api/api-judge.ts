@@ -251,7 +251,9 @@ export class MirrorPodJudge {
     const isDeleted = wasDeletedByHand(hash);
     if (wanted === hash && !wasWantedAgain(hash) && !isDeleted)
       this.#violated(hash, `the mirror pod ${name} is deleted, although it is right`);
-    if ((wanted === undefined || isDeleted) && isEnding(hash) && !isAgreed)
+    // Another pod of its name may have started: what it has to have is a mirror pod of its own.
+    const isOwn = wanted === undefined || (wanted === hash && isDeleted);
+    if (isOwn && isEnding(hash) && !isAgreed)
       this.#violated(hash, `the mirror pod ${name} is deleted before its static pod has ended`);
   }
 
