@@ -50,6 +50,8 @@ export interface PodAllocation {
 export interface GivenResources {
   readonly container: ResourceRequirements;
   readonly pod?: ResourceRequirements | undefined;
+  /** The runtime was told something else since, and did not say that it was done: it may have that as well. */
+  readonly isUncertain?: true;
 }
 
 /** What cgroups enforce for a container. */

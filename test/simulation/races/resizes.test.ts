@@ -146,6 +146,33 @@ test.each([300, 20_000])(
   },
 );
 
+test('a resize that waits stays what is asked for, and not what the pod has, for an agent that starts while its container waits too', async () => {
+  const agent = node('2');
+  const requests = { cpu: '1' };
+  const [uid] = await running(agent, [
+    'web',
+    podSpec({
+      containers: [
+        container('main', 'run exit-after=1s code=1', { resources: { requests } }),
+        container('side', 'run'),
+      ],
+    }),
+  ]);
+  await agent.until(
+    () => agent.told(uid, /^container main .* has ended/).length > 1,
+    'the back-off to begin',
+  );
+  resize(agent, 'web', 3_000);
+  await agent.until(() => pendingOf(agent, uid) !== undefined, 'the resize to be deferred');
+  agent.crash(300);
+  await agent.until(
+    () => agent.host.agentRun !== undefined && pendingOf(agent, uid) !== undefined,
+    'the next agent',
+  );
+  expect(cpuOf(agent, uid)).toBe('1');
+  expect(await agent.verdict()).toEqual(ALL_WELL);
+});
+
 test('what a resize gives back is offered to a pod that waits for room', async () => {
   const agent = node('2');
   await running(agent, ['large', wanting('2', CRITICAL)]);

@@ -67,8 +67,10 @@ export function computeResizeActions(
       restarts.push({ id: status.id, container, isInit });
       continue;
     }
-    queue(updates.memory, change, memory);
-    queue(updates.cpu, change, cpu);
+    // Also what would be no change, where it is not certain from what.
+    const otherwise = status.given?.isUncertain ? 1 : 0;
+    queue(updates.memory, change, memory === 0 ? otherwise : memory);
+    queue(updates.cpu, change, cpu === 0 ? otherwise : cpu);
   }
   return { updates, restarts, podLevel: !equalAmounts(amounts(pod.spec.resources), amounts(actuated.pod)) };
 }
@@ -84,7 +86,9 @@ export function actuatedOf(pod: Pod, podStatus: RuntimePodStatus): PodAllocation
   const running = podStatus.containers.filter(({ state, given }) => state === 'running' && given);
   const isOther = running.some(
     ({ name, given }) =>
-      !equalJson(given?.container, allocation.containers[name]) || !equalJson(given?.pod, allocation.pod),
+      given?.isUncertain === true ||
+      !equalJson(given?.container, allocation.containers[name]) ||
+      !equalJson(given?.pod, allocation.pod),
   );
   if (!isOther) return undefined;
   const own = running.map(({ name, given }) => [name, given?.container ?? {}] as const);
@@ -102,9 +106,10 @@ export function changesRunning({ updates, restarts, podLevel }: ResizeActions): 
 /** Whether running containers, or the pod itself, do not have yet what has been allocated to them. `pod`: as allocated. */
 export function isResizeInProgress(pod: Pod, podStatus: RuntimePodStatus, actuated: PodAllocation): boolean {
   const { resources } = pod.spec;
-  const isOfContainers = runningContainers(pod, podStatus).some(({ container }) => {
+  const isOfContainers = runningContainers(pod, podStatus).some(({ container, status }) => {
     const allocated = quantities(container.resources, resources);
-    return !equalQuantities(allocated, quantities(recordOf(actuated, container.name)));
+    const has = quantities(recordOf(actuated, container.name));
+    return status.given?.isUncertain === true || !equalQuantities(allocated, has);
   });
   if (isOfContainers) return true;
   if (resources === undefined || actuated.pod === undefined) return false;

@@ -171,18 +171,29 @@ export class PodResizer implements Resizer {
     // Zeros leave the quota as it is: a container with CPUs of its own has none.
     const isExclusive = (cpus?.exclusive(pod.metadata.uid, container.name) ?? []).length > 0;
     const amounts = resource === 'memory' ? { ...current, memoryRequest, memoryLimit } : desired;
-    const before = given.get(id);
-    await runtime.updateContainerResources(
-      id,
-      containerResources(
-        pod,
-        containerOf(container, amounts),
-        isExclusive ? { ...facts, cpuCFSQuota: false } : facts,
-      ),
+    const { isUncertain, ...before } = given.get(id) ?? { container: {} };
+    const remember = (after: GivenResources) => {
+      given.set(id, after);
+      return known.note(pod.metadata.uid, id, { given: after });
+    };
+    const resources = containerResources(
+      pod,
+      containerOf(container, amounts),
+      isExclusive ? { ...facts, cpuCFSQuota: false } : facts,
     );
-    const after = { ...before, container: withResource(before?.container, container.resources, resource) };
-    given.set(id, after);
-    await known.note(pod.metadata.uid, id, { given: after });
+    try {
+      await runtime.updateContainerResources(id, resources);
+    } catch (error) {
+      // The runtime may have done it: should the pod be to have again what it had, that is told as well.
+      await remember({ ...before, isUncertain: true });
+      throw error;
+    }
+    await remember({
+      ...before,
+      container: withResource(before.container, container.resources, resource),
+      // The pass of CPU is the last one.
+      ...(isUncertain && resource === 'memory' && { isUncertain }),
+    });
   }
 
   async #rememberPodLevel({ pod, given }: Resize, resource: ResizedResource): Promise<void> {

@@ -43,7 +43,12 @@ type Managers = Pick<PodResizerParts, 'cpus' | 'hasOwnMemory'>;
 function bed(
   before: Pod,
   after: Pod,
-  { used = 0, fails, ...managers }: { used?: number; fails?: string } & Managers = {},
+  {
+    used = 0,
+    fails,
+    isUncertain,
+    ...managers
+  }: { used?: number; fails?: string; isUncertain?: true } & Managers = {},
 ) {
   const calls: string[] = [];
   const noted: [string, KnownContainer][] = [];
@@ -54,7 +59,7 @@ function bed(
       id: `id-${name}`,
       name,
       state: 'running',
-      given: { container: given.containers[name], pod: given.pod },
+      given: { container: given.containers[name], pod: given.pod, isUncertain },
     })),
   } as unknown as RuntimePodStatus;
   const call = (text: string) => {
@@ -151,7 +156,27 @@ test('what each call has changed is remembered, also when a later one fails', as
         },
       },
     ],
+    [
+      'id-a',
+      {
+        given: {
+          container: { limits: { cpu: '100m', memory: '64Mi' }, requests: { cpu: '100m', memory: '64Mi' } },
+          isUncertain: true,
+        },
+      },
+    ],
   ]);
+});
+
+test('what a failed call may have changed is told anew, also where the pod is to have again what it had', async () => {
+  const pod = podOf({ a: of('100m', '32Mi') });
+  const { resize, calls, noted } = bed(pod, pod, { isUncertain: true });
+  expect(await resize()).toBeUndefined();
+  expect(writes(calls)).toEqual(['id-a 102 10000 32Mi', 'id-a 102 10000 32Mi']);
+  expect(noted.map(([, { given }]) => given?.isUncertain)).toEqual([true, undefined]);
+  const certain = bed(pod, pod);
+  await certain.resize();
+  expect(certain.calls).toEqual([]);
 });
 
 test('a container with CPUs of its own gets no quota when its memory is resized', async () => {
