@@ -73,7 +73,8 @@ export class PlacementJudge {
     const known = new Set([metadata, ...others.map((other) => other.metadata)].map(({ uid }) => uid));
     if (this.keptFor().some((uid) => !known.has(uid))) return true;
     const pinned = others.filter((other) => largest(other.spec) > 0 || isGuaranteed(other.spec));
-    const free = plan.cpus.cpus.length - plan.reserved.length;
+    const kept = plan.options['strict-cpu-reservation'] ? 1 : 0;
+    const free = plan.cpus.cpus.length - plan.reserved.length - kept;
     const sum = [...pinned.map((other) => total(other.spec)), total(spec)].reduce((all, one) => all + one, 0);
     if (sum > free) return true;
     // Where it matters where the CPUs and the memory are, sums say little: then only an empty node has to take the pod.

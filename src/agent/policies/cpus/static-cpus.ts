@@ -37,7 +37,7 @@ export function stateProblem(
   const { shared, assigned } = state;
   const isStrict = options['strict-cpu-reservation'];
   const kept = both(reserved, shared);
-  // Reserved CPUs are not shared then, and containers may have all others for themselves.
+  // A former agent may have given all away.
   if (shared.length === 0 && !(isStrict && assigned.size > 0)) return 'default cpuset cannot be empty';
   if (isStrict && kept.length > 0)
     return `some of strictly reserved cpus: "${cpuSetString(kept)}" are present in defaultCpuSet: "${cpuSetString(shared)}"`;
@@ -121,8 +121,15 @@ function hints({ topology, options }: StaticCpus, available: CpuSet, reusable: C
 }
 
 /** CPUs that a container may get for itself. */
-export function free({ reserved }: StaticCpus, { shared }: CpuState): CpuSet {
-  return without(shared, reserved);
+export function free(policy: StaticCpus, state: CpuState): CpuSet {
+  return without(state.shared, neverOwned(policy, state));
+}
+
+/** One CPU stays shared where the reserved ones are not: the others have to run somewhere. One beside a reserved CPU makes no whole core anyway. */
+function neverOwned({ topology, options, reserved }: StaticCpus, { shared }: CpuState): CpuSet {
+  if (!options['strict-cpu-reservation']) return reserved;
+  const beside = cpusIn(topology, 'core', partNumbers(topology, 'core', reserved), shared);
+  return union(reserved, [...beside, ...shared].slice(0, 1));
 }
 
 /** The state with the CPUs of the container; the same where it shares, or has its own already. Throws NotEnoughCpus. */
@@ -169,7 +176,7 @@ export function smtProblem(
   pod: Pod,
   container: Container,
 ): SmtProblem | undefined {
-  const { topology, options, reserved } = policy;
+  const { topology, options } = policy;
   const count = exclusiveCount(pod, container);
   const isGiven = assignedCpus(state, pod.metadata.uid, container.name) !== undefined;
   if (!options['full-pcpus-only'] || count === 0 || isGiven) return undefined;
@@ -179,8 +186,8 @@ export function smtProblem(
       message: `SMT Alignment Error: requested ${count} cpus not multiple cpus per core = ${cpusPerCore}`,
       isForGood: true,
     };
-  // A core of which one CPU is reserved is not whole.
-  const cores = partNumbers(topology, 'core', reserved);
+  // A core of which one CPU is for nobody alone is not whole.
+  const cores = partNumbers(topology, 'core', neverOwned(policy, state));
   const whole = without(state.shared, cpusIn(topology, 'core', cores, topology.cpus)).length;
   if (count <= whole + reusableCpus(pod, state).length) return undefined;
   return {

@@ -18,6 +18,7 @@ import {
 } from '../../../../src/agent/policies/cpus/cpu-state.ts';
 import { partNumbers } from '../../../../src/agent/policies/cpus/cpu-topology.ts';
 import {
+  containerHints,
   initialState,
   reservedCpus,
   smtProblem,
@@ -201,10 +202,21 @@ describe('the static policy', () => {
     });
   });
 
-  test('with strict-cpu-reservation no CPU is left to share where containers have all that are not reserved', () => {
+  test('with strict-cpu-reservation one CPU stays shared, of a core that is not whole anyway', () => {
     const strict = policy('one socket', { 'strict-cpu-reservation': true });
-    const state = assign(strict, [pod('a', [container('main', '3')])]);
-    expect([state.shared, stateProblem(strict, state)]).toEqual([[], undefined]);
+    const asks = (cpu: string) => pod(`asks for ${cpu}`, [container('main', cpu)]);
+    expect(assign(strict, [asks('2')]).shared).toEqual([1]);
+    expect(() => assign(strict, [asks('3')])).toThrow('requested=3, available=2');
+    expect(containerHints(strict, initialState(strict), asks('3'), container('main', '3'))).toEqual([]);
+    const whole = policy('one socket with SMT', { 'strict-cpu-reservation': true, 'full-pcpus-only': true });
+    expect(assign(whole, [asks('6')]).shared).toEqual([4]);
+    expect(smtProblem(whole, initialState(whole), asks('6'), container('main', '6'))).toBeUndefined();
+  });
+
+  test('a former agent may have given away the last CPU, too', () => {
+    const strict = policy('one socket', { 'strict-cpu-reservation': true });
+    const assigned = new Map([['a', new Map([['main', [1, 2, 3]]])]]);
+    expect(stateProblem(strict, { shared: [], assigned })).toBeUndefined();
     expect(stateProblem(strict, { shared: [], assigned: new Map() })).toBe('default cpuset cannot be empty');
   });
 
