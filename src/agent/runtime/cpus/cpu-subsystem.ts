@@ -18,7 +18,12 @@ export function cpuSubsystem(cpus: CpuManager, updates: CpusetUpdates, cpuCFSQuo
       const resources = { ...(cpusetCpus && { cpusetCpus }), ...(isExclusive && { cpuQuota: NO_QUOTA }) };
       return Promise.resolve({ resources });
     },
-    created: (_, containerId, { linux }) => updates.created(containerId, linux?.resources?.cpusetCpus ?? ''),
+    created: ({ uid }, id, { metadata, linux }) =>
+      updates.has(uid, metadata.name, { id, cpuset: linux?.resources?.cpusetCpus ?? '' }),
+    release: (uid) => {
+      updates.forget(uid);
+      return Promise.resolve();
+    },
     podsOnDisk: () => Promise.resolve(cpus.pods.map(podOfUID)),
   };
 }

@@ -23,11 +23,20 @@ export interface CpusetUpdatesParts {
   readonly periodMs: number;
 }
 
+interface Told {
+  /** Of the container. */
+  readonly id: string;
+  readonly cpuset: string;
+}
+
 export class CpusetUpdates {
   readonly #context: AgentContext;
   readonly #parts: CpusetUpdatesParts;
-  /** What each container was told last, by its id. Nothing is known of containers of a former agent: they are told. */
-  readonly #told = new Map<string, string>();
+  /**
+   * What each container was told last, by the UID of its pod and its name: an instance whose end nobody sees makes way for the next one.
+   * Nothing is known of containers of a former agent: they are told.
+   */
+  readonly #told = new Map<string, Map<string, Told>>();
   #pods: NodeView['pods'] | undefined;
   #timer: TimerHandle | undefined;
   #running: Promise<void> | undefined;
@@ -49,9 +58,15 @@ export class CpusetUpdates {
     await this.#running;
   }
 
-  /** The container was created with this cpuset. */
-  created(containerId: string, cpuset: string): void {
-    this.#told.set(containerId, cpuset);
+  /** The container was created with this cpuset, or has been told it. */
+  has(uid: string, name: string, told: Told): void {
+    const ofPod = this.#told.get(uid) ?? new Map<string, Told>();
+    this.#told.set(uid, ofPod.set(name, told));
+  }
+
+  /** Nothing of the pod runs any more. */
+  forget(uid: string): void {
+    this.#told.delete(uid);
   }
 
   /** Compares now; once more if it is called meanwhile. */
@@ -69,20 +84,19 @@ export class CpusetUpdates {
     while (this.#isOutdated && this.#pods) {
       this.#isOutdated = false;
       for (const { uid, containers } of [...this.#pods()])
-        for (const { id, name, state } of containers) {
+        for (const { id, name, state } of containers)
           if (state === 'running') await this.#tell(uid, id, name);
-          else this.#told.delete(id);
-        }
     }
     if (this.#pods) this.#timer = clock.setTimeout(() => this.update(), this.#parts.periodMs);
   }
 
   async #tell(uid: string, id: string, name: string): Promise<void> {
     const cpuset = this.#parts.cpusetOf(uid, name);
-    if (cpuset === '' || cpuset === this.#told.get(id)) return;
+    const told = this.#told.get(uid)?.get(name);
+    if (cpuset === '' || (told?.id === id && told.cpuset === cpuset)) return;
     try {
       await this.#parts.runtime.updateContainerResources(id, { ...UNCHANGED, cpusetCpus: cpuset });
-      this.#told.set(id, cpuset);
+      this.has(uid, name, { id, cpuset });
     } catch (error) {
       // The container may have just ended. Else it is tried again in the next period.
       const message = `Container ${name} does not get its CPUs ${cpuset} yet: ${errorMessage(error)}`;

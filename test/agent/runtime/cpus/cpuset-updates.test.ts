@@ -53,8 +53,8 @@ test('containers follow a change at once; one that was created so is not told ag
   updates.start({ pods: () => world.pods });
   await clock.advance(0);
   world.pods = [pod('a'), pod('b')];
-  updates.created('a/main', '0-3');
-  updates.created('b/main', '0,1');
+  updates.has('a', 'main', { id: 'a/main', cpuset: '0-3' });
+  updates.has('b', 'main', { id: 'b/main', cpuset: '0,1' });
   updates.update();
   await clock.advance(0);
   expect(calls).toEqual(['b/main 0-3']);
@@ -93,6 +93,20 @@ test('a container that cannot be told is told again in the next period, and the 
   await updates.stop();
   await clock.advance(PERIOD_MS);
   expect(calls).toHaveLength(2);
+});
+
+test('a next instance is told, also where nobody has seen the end of the former one; a pod that is gone is forgotten', async () => {
+  const { updates, calls, world, clock } = bed([pod('a')]);
+  updates.start({ pods: () => world.pods });
+  await clock.advance(0);
+  const [next] = pod('a').containers;
+  world.pods = [{ ...pod('a'), containers: [{ ...next!, id: 'a/next' }] }];
+  await clock.advance(2 * PERIOD_MS);
+  expect(calls).toEqual(['a/main 0-3', 'a/next 0-3']);
+  updates.forget('a');
+  await clock.advance(2 * PERIOD_MS);
+  expect(calls.slice(2)).toEqual(['a/next 0-3']);
+  await updates.stop();
 });
 
 test('where no CPUs are left to share, containers stay where they are', async () => {
