@@ -309,5 +309,5 @@ export class DeviceManager implements HintProvider {
 }
 
 function heldOnNode(resourceName: string, node: number, deviceIDs: readonly string[]): HeldDevices {
-  return { resourceName, deviceIDs, numaNodes: node === WITHOUT_NUMA_NODE ? [] : [node] };
+  return { resourceName, deviceIDs, ...(node !== WITHOUT_NUMA_NODE && { numaNodes: [node] }) };
 }

@@ -201,6 +201,7 @@ test('a checkpoint that cannot be read is reported, and counts as empty', async 
 
 test('the topology manager tells which NUMA nodes the machine has: a device that is near to another one only is refused', async () => {
   const { devices } = bed();
+  expect(devices.healthyResources()).toEqual([{ resourceName: GPU, deviceIDs: ['a', 'b', 'c'] }]);
   const near = (ID: string, node: number) => ({ ID, health: 'Healthy', topology: { nodes: [{ ID: node }] } });
   devices.listed(GPU, deviceList([near('a', 0), near('b', 5)]).devices);
   const topology = new TopologyManager({
