@@ -63,6 +63,8 @@ export class ContainerdBed {
   readonly image = BUSYBOX;
   readonly pauseImage = PAUSE;
   readonly cniConfDir: string;
+  /** Where specs of the Container Device Interface are. */
+  readonly cdiDir: string;
   /** A cgroup for a daemon's `--cgroup-root`. It is removed with the bed. */
   readonly cgroupRoot: string;
   launcher: Launcher = THIS_MACHINE;
@@ -76,6 +78,7 @@ export class ContainerdBed {
     this.rootDir = layout.rootDir;
     this.endpoint = `unix://${layout.socket}`;
     this.cniConfDir = layout.cniConfDir;
+    this.cdiDir = layout.cdiDir;
     this.cgroupRoot = layout.cgroupRoot;
     this.#janitor = startJanitor(layout.dir);
   }

@@ -30,6 +30,8 @@ export interface Layout extends Belongings {
   readonly cniBinDir: string;
   /** A file with the name of a pod in this folder delays all calls for the network of that pod. */
   readonly heldDir: string;
+  /** Of specs of the Container Device Interface. */
+  readonly cdiDir: string;
   readonly configFile: string;
   readonly logFile: string;
 }
@@ -55,6 +57,7 @@ export function layoutIn(dir: string): Layout {
     cniConfDir: join(dir, 'cni'),
     cniBinDir: join(dir, 'cni-bin'),
     heldDir: join(dir, 'held'),
+    cdiDir: join(dir, 'cdi'),
     configFile: join(dir, 'config.toml'),
     logFile: join(dir, 'containerd.log'),
   };
@@ -68,7 +71,8 @@ export function createLayout(pluginDir: string, more: string): Layout {
   const belongings: Belongings = { bridge: `st${id}`, network, cgroupRoot: `/${network}` };
   writeFileSync(join(dir, 'belongings.json'), JSON.stringify(belongings));
   const layout = layoutIn(dir);
-  for (const path of [layout.cniConfDir, layout.cniBinDir, layout.heldDir]) mkdirSync(path);
+  const { cniConfDir, cniBinDir, heldDir, cdiDir } = layout;
+  for (const path of [cniConfDir, cniBinDir, heldDir, cdiDir]) mkdirSync(path);
   for (const name of readdirSync(pluginDir)) symlinkSync(join(pluginDir, name), join(layout.cniBinDir, name));
   writeFileSync(join(layout.cniBinDir, GATE), gate(layout, pluginDir), { mode: 0o755 });
   writeFileSync(join(layout.cniConfDir, '10-pods.conflist'), JSON.stringify(cniConf(layout), null, 2));
@@ -76,7 +80,7 @@ export function createLayout(pluginDir: string, more: string): Layout {
   return layout;
 }
 
-function config({ dir, rootDir, socket, cniConfDir, cniBinDir }: Layout): string {
+function config({ dir, rootDir, socket, cniConfDir, cniBinDir, cdiDir }: Layout): string {
   const snapshotter = statfsSync(dir).type === OVERLAYFS_MAGIC ? 'native' : 'overlayfs';
   const text = JSON.stringify;
   return `version = 2
@@ -91,6 +95,8 @@ address = ${text(socket)}
 sandbox_image = ${text(PAUSE)}
 restrict_oom_score_adj = ${restrictsOomScoreAdj()}
 netns_mounts_under_state_dir = true
+enable_cdi = true
+cdi_spec_dirs = [${text(cdiDir)}]
 
 [plugins."io.containerd.grpc.v1.cri".cni]
 bin_dir = ${text(cniBinDir)}

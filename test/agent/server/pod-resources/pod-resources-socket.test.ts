@@ -1,4 +1,6 @@
 /** The PodResources API as its clients use it: grpc-js, and clients that mean no good. */
+import { once } from 'node:events';
+import { connect } from 'node:http2';
 import { createConnection, type Socket } from 'node:net';
 import { lstatSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -169,6 +171,23 @@ describe('a client', () => {
     const huge = 'x'.repeat(1024 * 1024);
     expect(await errorOf(ask(GET, { podName: huge, podNamespace: '' }))).toBeDefined();
     expect(await errorOf(ask(LIST, {}))).toBeUndefined();
+  });
+
+  test('that does not read its answers holds up nobody', async () => {
+    const createOwn = () => createConnection(path());
+    const stuck = connect('http://localhost', {
+      createConnection: createOwn,
+      settings: { initialWindowSize: 0 },
+    });
+    stuck.on('error', () => undefined);
+    const begun = Array.from({ length: 8 }, async () => {
+      const asked = stuck.request({ ':method': 'POST', ':path': LIST.path, te: 'trailers' });
+      asked.on('error', () => undefined).end(Buffer.alloc(5));
+      await once(asked, 'response');
+    });
+    await Promise.all(begun);
+    expect(await errorOf(ask(LIST, {}))).toBeUndefined();
+    stuck.destroy();
   });
 
   test('that speaks no gRPC is cut off, and clients that do nothing keep nobody out', async () => {

@@ -2,15 +2,19 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
+import { LIST, LIST_ALPHA } from '../../../../src/agent/server/pod-resources/pod-resources-messages.ts';
+import { GrpcClient } from '../../../../src/system/grpc/grpc-client.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { hasContainerd } from '../../../support/containerd/suite.ts';
 import { describeOnBed } from '../../../support/cri-suite.ts';
-import { containerStatus, type Daemon, statelet } from '../../../support/daemon.ts';
+import { containerStatus, type Daemon, startStatelet, statelet } from '../../../support/daemon.ts';
 import {
   healthy,
   TestDevicePlugin,
   type TestDevicePluginOptions,
 } from '../../../support/test-device-plugin.ts';
 
+import { PluginServer } from '../../../support/plugin-server.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 const GPU = 'example.com/gpu';
@@ -43,6 +47,15 @@ describeOnBed('device plugins', (bed) => {
       Data: { PodDeviceEntries: readonly { ResourceName: string }[] | null; RegisteredDevices: object };
     };
 
+  /** As a monitor is told. */
+  const heldDevices = async (method: typeof LIST) => {
+    const client = new GrpcClient('agent', join(bed.rootDir, 'pod-resources', 'kubelet.sock'));
+    const { podResources } = await client.call(method, {}, AbortSignal.timeout(GRACEFUL));
+    client.close();
+    const all = podResources.flatMap(({ containers }) => containers.flatMap(({ devices }) => devices));
+    return all.flatMap(({ deviceIDs }) => deviceIDs).toSorted();
+  };
+
   beforeAll(async () => {
     daemon = await bed.startToLeavePods();
   });
@@ -50,24 +63,31 @@ describeOnBed('device plugins', (bed) => {
     for (const plugin of plugins.splice(0)) plugin.kill();
   });
 
-  test('a container has the variables and mounts of its plugin, the next pod other devices, and one too many waits', async () => {
+  test('a container has the variables, mounts and CDI devices of its plugin, the next pod other devices, and one too many waits; PodResources tells it', async () => {
     const proof = join(bed.dir, 'proof');
     writeFileSync(proof, 'mounted');
     const mounts = [{ containerPath: '/proof', hostPath: proof, readOnly: true }];
-    const plugin = open({ allocate: (ids) => ({ envs: { GPUS: ids.join() }, mounts }) });
+    const containerEdits = { env: ['CDI=injected'] };
+    const spec = { cdiVersion: '0.5.0', kind: GPU, devices: [{ name: 'any', containerEdits }] };
+    writeFileSync(join(bed.containerd.cdiDir, 'gpu.json'), JSON.stringify(spec));
+    const cdiDevices = [{ name: `${GPU}=any` }];
+    const plugin = open({ allocate: (ids) => ({ envs: { GPUS: ids.join() }, mounts, cdiDevices }) });
     await plugin.start();
     for (const name of ['first', 'second']) bed.apply(name, { containers: [bed.server(wants(1))] });
     const first = await daemon.running('first');
     const second = await daemon.running('second');
     const shown = await Promise.all(
-      [first, second].map((pod) => bed.exec(pod, ['sh', '-c', 'echo $GPUS $(cat /proof)'])),
+      [first, second].map((pod) => bed.exec(pod, ['sh', '-c', 'echo $GPUS $CDI $(cat /proof)'])),
     );
-    expect(shown.toSorted()).toEqual(['gpu-0 mounted\n', 'gpu-1 mounted\n']);
+    // An older containerd knows nothing of CDI.
+    const injected = hasContainerd(2) ? 'injected ' : '';
+    expect(shown.toSorted()).toEqual([`gpu-0 ${injected}mounted\n`, `gpu-1 ${injected}mounted\n`]);
     expect(devicesOf(first)).toEqual([{ resourceID: expect.stringMatching(/^gpu-/), health: 'Healthy' }]);
     expect(checkpoint().Data).toMatchObject({
       PodDeviceEntries: [{ ResourceName: GPU }, { ResourceName: GPU }],
       RegisteredDevices: { [GPU]: ['gpu-0', 'gpu-1'] },
     });
+    for (const method of [LIST, LIST_ALPHA]) expect(await heldDevices(method)).toEqual(['gpu-0', 'gpu-1']);
 
     bed.apply('third', { containers: [bed.server(wants(1))] });
     await daemon.until('third', 'waiting', ({ status }) => status?.phase === 'Pending', GRACEFUL);
@@ -109,7 +129,7 @@ describeOnBed('device plugins', (bed) => {
     await daemon.onlyPods();
   });
 
-  test('a plugin that refuses or hangs holds up only its own pods, and is replaced by the next one', async () => {
+  test('a plugin that refuses or hangs holds up only its own pods, and is replaced by the next one, which the watcher of plugins finds', async () => {
     const hanging = open({ resource: 'example.com/slow', allocate: () => new Promise(() => undefined) });
     await hanging.start();
     const refusing = open({ allocate: () => Promise.reject(new Error('the GPU is on fire')) });
@@ -125,15 +145,34 @@ describeOnBed('device plugins', (bed) => {
     bed.apply('plain', { containers: [bed.server()] });
     await daemon.running('plain');
 
+    const watch = startStatelet('get', 'pods', '-w', '-o', 'json', '--root-dir', bed.rootDir);
+    let seen = '';
+    watch.child.stdout?.on('data', (output: string) => (seen += output));
     const started: (readonly string[])[] = [];
+    const mayStart = Promise.withResolvers<undefined>();
     const better = open({
       socket: 'better.sock',
-      preStart: (ids) => void started.push(ids),
+      preStart: (ids) => {
+        started.push(ids);
+        return mayStart.promise;
+      },
       prefer: (available) => available.slice(-1),
     });
-    await better.start();
+    await better.listen();
+    const info = { type: 'DevicePlugin', name: GPU, endpoint: better.path, supportedVersions: ['v1beta1'] };
+    const found = join(bed.rootDir, 'plugins_registry', 'gpu.sock');
+    const registrar = await PluginServer.start(
+      { getInfo: () => info, notifyRegistrationStatus: () => ({}) },
+      found,
+    );
+    const waits = `the device plugin of ${GPU} to answer PreStartContainer`;
+    await waitFor(() => seen.includes(waits), { what: waits });
+    watch.child.kill();
+    mayStart.resolve(undefined);
     expect(devicesOf(await daemon.running('refused'))).toMatchObject([{ resourceID: 'gpu-1' }]);
     expect(started).toEqual([['gpu-1']]);
+    registrar.stop();
+    await health('refused', 'Unknown');
     for (const name of ['hung', 'refused', 'plain']) bed.withdraw(name);
     await daemon.onlyPods();
   });
