@@ -30,16 +30,14 @@ export function entered(chart: DrawnChart, state: string): readonly string[] {
   return drawn.first.flatMap((first) => entered(chart, first));
 }
 
-/** The lines that a transition has gone along: those of its event, or all between the two states. */
+/** The lines that a transition has gone along: those of its event, or the first one into a state that its actor was not in. */
 export function linesOf(chart: DrawnChart, { from, to, event }: Transition): readonly DrawnEdge[] {
   const sources = new Set(['', ...from.split(',').flatMap(around)]);
   const targets = new Set(to.split(',').flatMap(around));
-  const between = chart.edges.filter((edge) => {
-    const isNew = !sources.has(edge.to) || edge.to === edge.from;
-    return sources.has(edge.from) && targets.has(edge.to) && isNew;
-  });
+  const between = chart.edges.filter((edge) => sources.has(edge.from) && targets.has(edge.to));
   const named = between.filter(({ labels }) =>
     labels.some(({ text }) => text.split(/,\s*/u).includes(event)),
   );
-  return named.length > 0 ? named : between.slice(0, 1);
+  if (named.length > 0) return named;
+  return between.filter((edge) => !sources.has(edge.to) || edge.to === edge.from).slice(0, 1);
 }
