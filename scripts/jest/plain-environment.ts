@@ -1,8 +1,9 @@
-import type { JestEnvironment, JestEnvironmentConfig } from '@jest/environment';
+import type { EnvironmentContext, JestEnvironment, JestEnvironmentConfig } from '@jest/environment';
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
 import { endProcess } from '../../src/system/run-command.ts';
 import './bundled-monitor.ts';
+import { forbidProcesses } from './no-processes.ts';
 
 /** Where `jest-circus` keeps what belongs to one file. */
 const KEPT = [Symbol.for('EVENT_HANDLERS'), Symbol.for('TEST_TIMEOUT_SYMBOL'), Symbol.for('RETRY_TIMES')];
@@ -25,8 +26,10 @@ export default class PlainEnvironment implements Omit<JestEnvironment, 'fakeTime
   readonly #console = globalThis.console;
   readonly #environment = { ...process.env };
   readonly #workingDirectory = process.cwd();
+  readonly #allowProcesses: (() => void) | undefined;
 
-  constructor({ projectConfig }: JestEnvironmentConfig) {
+  constructor({ projectConfig }: JestEnvironmentConfig, { testPath }: EnvironmentContext) {
+    this.#allowProcesses = forbidProcesses(testPath);
     this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
   }
 
@@ -38,6 +41,7 @@ export default class PlainEnvironment implements Omit<JestEnvironment, 'fakeTime
   teardown(): Promise<void> {
     this.fakeTimersModern.dispose();
     this.moduleMocker.restoreAllMocks();
+    this.#allowProcesses?.();
     for (const key of KEPT) Reflect.deleteProperty(globalThis, key);
     globalThis.console = this.#console;
     process.exit = EXIT;
