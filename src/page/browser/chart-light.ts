@@ -35,8 +35,9 @@ export function linesOf(chart: DrawnChart, { from, to, event }: Transition): rea
   const sources = new Set(['', ...from.split(',').flatMap(around)]);
   const targets = new Set(to.split(',').flatMap(around));
   const between = chart.edges.filter((edge) => sources.has(edge.from) && targets.has(edge.to));
+  // The label of an actor's end names the actor as well: `done connect`.
   const named = between.filter(({ labels }) =>
-    labels.some(({ text }) => text.split(/,\s*/u).includes(event)),
+    labels.some(({ text }) => text.split(/,\s*/u).some((label) => label.split(' ')[0] === event)),
   );
   if (named.length > 0) return named;
   return between.filter((edge) => !sources.has(edge.to) || edge.to === edge.from).slice(0, 1);

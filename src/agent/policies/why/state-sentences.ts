@@ -175,7 +175,8 @@ const DEVICE_PLUGIN: Sentences = {
   Connecting: 'has registered, and is being asked what it can do',
   'Connected.Listing': 'has not listed its devices yet: none can be handed out',
   'Connected.Serving': 'serves its devices',
-  'Connected.Replacing': 'serves its devices, while the plugin that is to take its place is asked what it can do',
+  'Connected.Replacing':
+    'serves its devices, while the plugin that is to take its place is asked what it can do',
   Gone: 'has gone: its devices are not handed out until it registers again',
   Forgotten: 'has not registered again in time: the node has none of its devices any more',
   Stopped: 'is not asked any more: the agent stops',
