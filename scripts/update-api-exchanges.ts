@@ -18,7 +18,7 @@ import {
   recordFile,
   recordText,
 } from '../test/support/api-server/random/recorded-steps.ts';
-import { GROUP_VERSIONS, SERVED_TYPES } from '../test/support/api-server/served-types.ts';
+import { groupVersions, SERVED_TYPES } from '../test/support/api-server/served-types.ts';
 import { STORIES } from '../test/support/api-server/exchanges/stories.ts';
 import { tellStory } from '../test/support/api-server/exchanges/tell-story.ts';
 import { noControlPlaneBecause } from '../test/support/kubernetes-programs.ts';
@@ -47,9 +47,9 @@ try {
     writeFileSync(recordFile(seed), recordText(played));
     console.log(`recorded seed ${String(seed)}: ${String(played.length)} requests`);
   }
-  const roots = GROUP_VERSIONS.filter(([group]) => group !== 'metrics.k8s.io').map(([group, version]) =>
-    group === '' ? `api/${version}` : `apis/${group}/${version}`,
-  );
+  const roots = groupVersions()
+    .filter(([group]) => group !== 'metrics.k8s.io')
+    .map(([group, version]) => (group === '' ? `api/${version}` : `apis/${group}/${version}`));
   const documents = await Promise.all(roots.map(openApiOf));
   const table = JSON.stringify(
     fieldTable(

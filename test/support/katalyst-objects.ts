@@ -7,7 +7,7 @@ const CONFIG_GROUP = 'config.katalyst.kubewharf.io';
 export function customNodeConfig(
   { resource, namespace, name }: Pick<ObjectReference, 'resource' | 'namespace' | 'name'>,
   hash: string,
-): object {
+) {
   const configType = { group: CONFIG_GROUP, version: 'v1alpha1', resource };
   const others = { ...configType, resource: 'transparentmemoryoffloadingconfigurations' };
   const list = [

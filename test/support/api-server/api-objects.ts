@@ -105,6 +105,8 @@ export class ApiObjects {
       ...without(sent, ['apiVersion', 'kind']),
       metadata: this.#newMetadata(type, namespace, sent.metadata as Draft),
     };
+    if (type.isCustom === true && type.subresources.includes('status'))
+      Reflect.deleteProperty(made, 'status');
     const target = { type, namespace, name: String(made.metadata.name) };
     if (namespace !== undefined) this.#checkNamespace(namespace, target);
     const isPod = type.plural === 'pods';
@@ -132,7 +134,8 @@ export class ApiObjects {
   /** Replaces the object by what was sent. */
   update(target: Target, sent: Draft, options: WriteOptions): AnyObject {
     const before = this.get(target);
-    if ((sent.metadata?.resourceVersion ?? '') === '' && VERSIONED.has(storeKey(target.type)))
+    const isVersioned = target.type.isCustom ?? VERSIONED.has(storeKey(target.type));
+    if ((sent.metadata?.resourceVersion ?? '') === '' && isVersioned)
       throw invalid(target, [
         { field: 'metadata.resourceVersion', message: 'Invalid value: 0: must be specified for an update' },
       ]);
@@ -267,7 +270,7 @@ export class ApiObjects {
       ...(generateName !== undefined && { generateName }),
       name,
       ...(namespace !== undefined && { namespace }),
-      ...(GENERATED.has(type.kind) && { generation: 1 }),
+      ...((type.isCustom ?? GENERATED.has(type.kind)) && { generation: 1 }),
       creationTimestamp: rfc3339(this.options.now()),
     };
   }

@@ -1,5 +1,5 @@
 /** Which kinds of objects there are, in the forms in which clients ask for that. */
-import { apiVersionOf, GROUP_VERSIONS, type ServedType } from './served-types.ts';
+import { apiVersionOf, groupVersions, type ServedType } from './served-types.ts';
 
 export const VERSION = {
   major: '1',
@@ -63,12 +63,20 @@ function resourceList(groupVersion: string, types: readonly ServedType[]): objec
   return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources };
 }
 
-const namedGroups = [...new Set(GROUP_VERSIONS.map(([group]) => group).filter(Boolean))];
+const namedGroups = () => [
+  ...new Set(
+    groupVersions()
+      .map(([group]) => group)
+      .filter(Boolean),
+  ),
+];
 const versionsOf = (group: string) =>
-  GROUP_VERSIONS.filter(([one]) => one === group).map(([, version]) => ({
-    groupVersion: apiVersionOf({ group, version }),
-    version,
-  }));
+  groupVersions()
+    .filter(([one]) => one === group)
+    .map(([, version]) => ({
+      groupVersion: apiVersionOf({ group, version }),
+      version,
+    }));
 
 const groupObject = (name: string) => ({
   name,
@@ -88,21 +96,21 @@ export function discovered(path: string, accept: string): Discovered | undefined
   const plain = (body: object): Discovered => ({ body, contentType: 'application/json' });
   const isAggregated = AGGREGATED.test(accept);
   if (path === '/api' && isAggregated) return aggregated(accept, ['']);
-  if (path === '/apis' && isAggregated) return aggregated(accept, namedGroups);
+  if (path === '/apis' && isAggregated) return aggregated(accept, namedGroups());
   if (path === '/api')
     return plain({ kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] });
   if (path === '/apis')
-    return plain({ kind: 'APIGroupList', apiVersion: 'v1', groups: namedGroups.map(groupObject) });
+    return plain({ kind: 'APIGroupList', apiVersion: 'v1', groups: namedGroups().map(groupObject) });
   const [, root, group = '', version] = path.split('/');
   if (root === 'api' && version === undefined) return withTypes('', group);
   if (root !== 'apis') return undefined;
   if (version !== undefined) return withTypes(group, version);
-  if (!namedGroups.includes(group)) return undefined;
+  if (!namedGroups().includes(group)) return undefined;
   return plain({ kind: 'APIGroup', apiVersion: 'v1', ...groupObject(group) });
 }
 
 function withTypes(group: string, version: string): Discovered | undefined {
-  const found = GROUP_VERSIONS.find(([one, other]) => one === group && other === version);
+  const found = groupVersions().find(([one, other]) => one === group && other === version);
   if (found === undefined) return undefined;
   return { body: resourceList(apiVersionOf({ group, version }), found[2]), contentType: 'application/json' };
 }
@@ -112,11 +120,13 @@ function aggregated(accept: string, groups: readonly string[]): Discovered {
   const version = accept.includes('v=v2;') || /v=v2(?:[,;]|$)/.test(accept) ? 'v2' : 'v2beta1';
   const items = groups.map((group) => ({
     metadata: { ...(group !== '' && { name: group }), creationTimestamp: null },
-    versions: GROUP_VERSIONS.filter(([one]) => one === group).map(([, served, types]) => ({
-      version: served,
-      freshness: 'Current',
-      resources: types.map((type) => aggregatedResource(type)),
-    })),
+    versions: groupVersions()
+      .filter(([one]) => one === group)
+      .map(([, served, types]) => ({
+        version: served,
+        freshness: 'Current',
+        resources: types.map((type) => aggregatedResource(type)),
+      })),
   }));
   return {
     body: {

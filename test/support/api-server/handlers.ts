@@ -12,12 +12,18 @@ import { listPart } from './lists.ts';
 import { decodedConfig, decodedObject, decodedPatched, knownPart } from './decoding.ts';
 import { storedForm, viewed } from './event-views.ts';
 import { applied, entriesAfter, type ManagedChange } from './fields/managed-fields.ts';
-import { APPLY, patched } from './patches.ts';
+import { APPLY, patched, STRATEGIC } from './patches.ts';
 import { bind, evict } from './pod-actions.ts';
 import { requestToken, review, type ReviewHost } from './reviews.ts';
 import type { ResourceRequest } from './requests.ts';
 import { apiVersionOf, storeKey, typeOf } from './served-types.ts';
-import { badRequest, invalidTwice, methodNotAllowed, noSuchPath } from './status-error.ts';
+import {
+  badRequest,
+  invalidTwice,
+  methodNotAllowed,
+  noSuchPath,
+  unsupportedMediaType,
+} from './status-error.ts';
 import { checkDeletion, checkWrite } from './write-options.ts';
 import { table, wantsTable } from './tables.ts';
 
@@ -216,6 +222,7 @@ function patch(host: HandlerHost, asked: Asked): Answer {
   const { request, contentType, body } = asked;
   if (!VIEWS.has(request.subresource)) throw methodNotAllowed();
   if (contentType === APPLY) return apply(host, asked);
+  if (contentType === STRATEGIC && request.type.isCustom === true) throw unsupportedMediaType();
   const before = objects.get(request);
   const made = patched(viewed(before, request.type), contentType, body);
   const after = storedForm(decodedPatched(asked, made), request.type);

@@ -1,5 +1,5 @@
 /** OpenAPI, as far as kubectl asks: which kinds there are, and that the server checks objects and takes dry runs. */
-import { apiVersionOf, GROUP_VERSIONS, SERVED_TYPES, type ServedType } from './served-types.ts';
+import { apiVersionOf, groupVersions, SERVED_TYPES, type ServedType } from './served-types.ts';
 
 export interface ServedSchema {
   readonly body: string | Buffer;
@@ -12,14 +12,16 @@ export function openApi(path: string, accept: string): ServedSchema | undefined 
     contentType: 'application/json',
   });
   if (path === '/openapi/v3') {
-    const paths = GROUP_VERSIONS.map(([group, version]) => {
+    const paths = groupVersions().map(([group, version]) => {
       const root = rootOf(group, version);
       return [root, { serverRelativeURL: `/openapi/v3/${root}?hash=double` }] as const;
     });
     return json({ paths: Object.fromEntries(paths) });
   }
   if (path.startsWith('/openapi/v3/')) {
-    const found = GROUP_VERSIONS.find(([group, version]) => path === `/openapi/v3/${rootOf(group, version)}`);
+    const found = groupVersions().find(
+      ([group, version]) => path === `/openapi/v3/${rootOf(group, version)}`,
+    );
     return found && json(document3(found[2]));
   }
   if (path !== '/openapi/v2') return undefined;

@@ -6,7 +6,7 @@ import { badRequest, StatusError, unsupportedMediaType } from './status-error.ts
 
 const JSON_PATCH = 'application/json-patch+json';
 const MERGE_PATCH = 'application/merge-patch+json';
-const STRATEGIC = 'application/strategic-merge-patch+json';
+export const STRATEGIC = 'application/strategic-merge-patch+json';
 export const APPLY = 'application/apply-patch+yaml';
 
 /** The object as the patch leaves it. Throws what the server answers to a patch that does not fit. */

@@ -14,9 +14,11 @@ export interface ServedType {
   /** `status`, `token`, … */
   readonly subresources: readonly string[];
   readonly verbs: readonly string[];
+  /** By a CustomResourceDefinition. */
+  readonly isCustom?: boolean;
 }
 
-const ALL_VERBS = [
+export const ALL_VERBS = [
   'create',
   'delete',
   'deletecollection',
@@ -72,6 +74,14 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
     ['Secret', 'secrets', NAMESPACED],
     ['ServiceAccount', 'serviceaccounts', NAMESPACED, { short: ['sa'], sub: ['token'] }],
     ['Service', 'services', NAMESPACED, { short: ['svc'], all: true, sub: ['status'] }],
+  ],
+  'apiextensions.k8s.io/v1': [
+    [
+      'CustomResourceDefinition',
+      'customresourcedefinitions',
+      CLUSTER,
+      { short: ['crd', 'crds'], sub: ['status'] },
+    ],
   ],
   'apps/v1': [
     ['ControllerRevision', 'controllerrevisions', NAMESPACED],
@@ -155,27 +165,47 @@ export const METRICS_TYPES: readonly ServedType[] = (['nodes', 'pods'] as const)
   verbs: ['get', 'list'],
 }));
 
-const EVERYTHING = [...SERVED_TYPES, ...METRICS_TYPES];
+/** Added and removed while the double runs, which is the only server of its process. */
+let customTypes: readonly ServedType[] = [];
+
+/** From now on, these custom types are served. Returns those that are served no longer. */
+export function serveCustomTypes(types: readonly ServedType[]): readonly ServedType[] {
+  const keys = new Set(types.map(storeKey));
+  const gone = customTypes.filter((type) => !keys.has(storeKey(type)));
+  customTypes = types;
+  return gone;
+}
+
+function everything(): readonly ServedType[] {
+  return [...SERVED_TYPES, ...METRICS_TYPES, ...customTypes];
+}
 
 /** Group and version with their types, in the order in which they are told. */
-export const GROUP_VERSIONS: readonly (readonly [
+export function groupVersions(): readonly (readonly [
   group: string,
   version: string,
   types: readonly ServedType[],
-])[] = [...new Set(EVERYTHING.map(({ group, version }) => `${group}/${version}`))].map((place) => {
-  const [group = '', version = ''] = place.split('/');
-  const types = EVERYTHING.filter((type) => type.group === group && type.version === version);
-  return [group, version, types] as const;
-});
+])[] {
+  const all = everything();
+  return [...new Set(all.map(({ group, version }) => `${group}/${version}`))].map((place) => {
+    const [group = '', version = ''] = place.split('/');
+    const types = all.filter((type) => type.group === group && type.version === version);
+    return [group, version, types] as const;
+  });
+}
 
 export function servedType(group: string, version: string, plural: string): ServedType | undefined {
-  return EVERYTHING.find(
+  return everything().find(
     (type) => type.plural === plural && type.group === group && type.version === version,
   );
 }
 
 /** Each of a kind of its own in the store. */
-export const STORED_TYPES = SERVED_TYPES.filter((type) => !isEventView(type));
+const STORED_TYPES = SERVED_TYPES.filter((type) => !isEventView(type));
+
+export function storedTypes(): readonly ServedType[] {
+  return [...STORED_TYPES, ...customTypes];
+}
 
 const byStoreKey = new Map(STORED_TYPES.map((type) => [storeKey(type), type]));
 
@@ -186,7 +216,7 @@ export function storeKey({ plural, group }: { readonly plural: string; readonly 
 
 /** The type whose objects the store has under that name. */
 export function typeOf(key: string): ServedType {
-  const type = byStoreKey.get(key);
+  const type = byStoreKey.get(key) ?? customTypes.find((one) => storeKey(one) === key);
   if (type === undefined) throw new Error(`no type is served as ${key}`);
   return type;
 }

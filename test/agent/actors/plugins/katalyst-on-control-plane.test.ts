@@ -1,4 +1,4 @@
-/** Katalyst's objects on a real API server: taints of the node's CustomNodeResource, and settings that an AdminQoSConfiguration has for it. */
+/** Katalyst's objects on an API server: taints of the node's CustomNodeResource, and what other objects say of plugins for it. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ClusterSettings } from '../../../../src/agent/actors/plugins/cluster-settings.ts';
 import { ConditionTaints } from '../../../../src/agent/actors/plugins/condition-taints.ts';
@@ -19,19 +19,28 @@ const HOT: PluginCondition = {
   effects: ['reclaimed_cores/NoSchedule'],
 };
 const QOS = { resource: 'adminqosconfigurations', namespace: 'default', name: 'all' } as const;
-const needsReal = 'the double has no custom resources';
 
-describeOnControlPlane("Katalyst's objects", { needsReal }, (controlPlane) => {
+const AUTH = { resource: 'authconfigurations', namespace: 'default', name: 'users' } as const;
+
+describeOnControlPlane("Katalyst's objects", (controlPlane) => {
+  let cluster: ClusterSettings;
   let clients: ReturnType<typeof openApiClients>;
   const kubectl = (...args: readonly string[]) => controlPlane.kubectl(...args);
 
   beforeAll(() => {
     const credentials = new FixedCredentials(controlPlane.details('admin'));
     clients = openApiClients(credentials, new ObservedConnection(), { userAgent: 'statelet/test' });
+    cluster = new ClusterSettings(testContext({ clock: systemClock }), {
+      ...{ api: clients.main, nodeName: controlPlane.nodeName, wantsUsers: true },
+    });
   });
-  afterAll(() => clients.close());
+  afterAll(() => {
+    cluster.stop();
+    clients.close();
+  });
 
-  test('are not served before they are installed', async () => {
+  test('are not served before they are installed, for which the agent waits', async () => {
+    cluster.start(() => undefined);
     expect(await clients.main.isServed('customnodeconfigs')).toBe(false);
     expect(await clients.main.isServed('nodes')).toBe(true);
     await controlPlane.apply(...KATALYST_DEFINITIONS);
@@ -77,13 +86,8 @@ describeOnControlPlane("Katalyst's objects", { needsReal }, (controlPlane) => {
     }
   });
 
-  test('what the AdminQoSConfiguration for the node says holds until it is for the node no longer', async () => {
+  test('what the AdminQoSConfiguration and the AuthConfiguration for the node say holds until they are for the node no longer', async () => {
     const name = controlPlane.nodeName;
-    const cluster = new ClusterSettings(testContext({ clock: systemClock }), {
-      api: clients.main,
-      nodeName: name,
-      wantsUsers: false,
-    });
     const write = async (dryRun: string, hash: string) => {
       const { name: qos, namespace } = QOS;
       const head = { apiVersion: 'config.katalyst.kubewharf.io/v1alpha1' };
@@ -92,27 +96,32 @@ describeOnControlPlane("Katalyst's objects", { needsReal }, (controlPlane) => {
           ...{ ...head, kind: 'AdminQoSConfiguration', metadata: { name: qos, namespace } },
           ...adminQoS({ dryRun: [dryRun] }),
         },
+        {
+          ...{ ...head, kind: 'AuthConfiguration', metadata: { name: AUTH.name, namespace: AUTH.namespace } },
+          spec: {
+            config: { basicAuthConfig: { userPasswordPairs: [{ username: 'u', password: btoa(dryRun) }] } },
+          },
+        },
         { ...head, kind: 'CustomNodeConfig', metadata: { name } },
       );
-      const { status } = customNodeConfig(QOS, hash) as { readonly status: object };
-      const patch = `--patch=${JSON.stringify({ status })}`;
+      const list = [QOS, AUTH].flatMap(
+        (target) => customNodeConfig(target, hash).status.katalystCustomConfigList,
+      );
+      const patch = `--patch=${JSON.stringify({ status: { katalystCustomConfigList: list } })}`;
       await kubectl('patch', 'customnodeconfig', name, '--subresource=status', '--type=merge', patch);
     };
     const names = () => (cluster.config?.evictionConfig as { dryRun?: string[] } | undefined)?.dryRun?.join();
     const until = (wanted: string | undefined) =>
-      waitFor(() => names() === wanted, { what: `dry run of ${wanted}` });
-    cluster.start(() => undefined);
-    try {
-      await write('one', 'h1');
-      await until('one');
-      expect(cluster.config?.origin).toBe('AdminQoSConfiguration default/all');
-      await write('two', 'h2');
-      await until('two');
-      await kubectl('delete', 'customnodeconfig', name);
-      await until(undefined);
-      expect(cluster.problem).toBeUndefined();
-    } finally {
-      cluster.stop();
-    }
+      waitFor(() => names() === wanted && cluster.users?.passwords.get('u') === wanted, {
+        what: `dry run of ${wanted}, and that password`,
+      });
+    await write('one', 'h1');
+    await until('one');
+    expect(cluster.config?.origin).toBe('AdminQoSConfiguration default/all');
+    await write('two', 'h2');
+    await until('two');
+    await kubectl('delete', 'customnodeconfig', name);
+    await until(undefined);
+    expect(cluster.problem).toBeUndefined();
   });
 });

@@ -5,6 +5,7 @@ import type { Authorization } from '../authorization.ts';
 import type { DoubleOptions, Store } from '../context.ts';
 import { signRequests } from './certificate-signer.ts';
 import { countBudgets } from './disruption.ts';
+import { establishDefinitions } from './custom-definitions.ts';
 import { collectGarbage } from './garbage.ts';
 import { keepNamespaces } from './namespaces.ts';
 import { keepNodes } from './nodes.ts';
@@ -42,8 +43,12 @@ const MANAGER: readonly Controller[] = [
 ];
 
 export function startControllers(server: ControlledServer, options: DoubleOptions): void {
-  const controllers = [...(options.controllers ? MANAGER : []), ...(options.scheduler ? [schedulePods] : [])];
-  if (controllers.length === 0) return;
+  const controllers = [
+    // A part of the API server itself.
+    establishDefinitions,
+    ...(options.controllers ? MANAGER : []),
+    ...(options.scheduler ? [schedulePods] : []),
+  ];
   let isDue = false;
   let [later, dueMs]: [NodeJS.Timeout | undefined, number] = [undefined, Infinity];
   // The soonest counts; whoever waits longer asks anew then.

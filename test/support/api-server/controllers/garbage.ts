@@ -1,7 +1,7 @@
 import { without } from '../../../../src/agent/policies/formats/canonical-json.ts';
 import { LOOPBACK } from '../bootstrap.ts';
 import type { AnyObject } from '../context.ts';
-import { STORED_TYPES, type ServedType, storeKey } from '../served-types.ts';
+import { type ServedType, storedTypes, storeKey } from '../served-types.ts';
 import type { ControllerHost } from './controllers.ts';
 
 const OPTIONS = { user: LOOPBACK };
@@ -16,7 +16,7 @@ interface Found {
 /** Removes what an owner leaves behind. */
 export function collectGarbage(host: ControllerHost): void {
   const { store } = host;
-  const all: Found[] = STORED_TYPES.flatMap((type) =>
+  const all: Found[] = storedTypes().flatMap((type) =>
     (store.list(storeKey(type)) as AnyObject[]).map((object) => ({ type, object })),
   );
   const uids = new Map(all.map((found) => [found.object.metadata.uid, found]));

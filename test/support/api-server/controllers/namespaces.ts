@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { LOOPBACK } from '../bootstrap.ts';
 import type { AnyObject } from '../context.ts';
-import { STORED_TYPES, storeKey, typeOf } from '../served-types.ts';
+import { storedTypes, storeKey, typeOf } from '../served-types.ts';
 import type { ControllerHost } from './controllers.ts';
 
 const OPTIONS = { user: LOOPBACK };
@@ -27,7 +27,7 @@ function fill({ objects, ca }: ControllerHost, namespace: string): void {
 function empty({ objects, store }: ControllerHost, namespace: AnyObject): void {
   const { name } = namespace.metadata;
   let isEmpty = true;
-  for (const type of STORED_TYPES.filter(({ namespaced }) => namespaced)) {
+  for (const type of storedTypes().filter(({ namespaced }) => namespaced)) {
     for (const object of store.list(storeKey(type)).filter(({ metadata }) => metadata.namespace === name)) {
       isEmpty = false;
       const target = { type, namespace: name, name: object.metadata.name };
