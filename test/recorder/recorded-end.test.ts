@@ -31,8 +31,8 @@ test.each<[string, PodSpec, object, RegExp]>([
   [
     'whose container has failed',
     job('run exit-after=5s code=1'),
-    { cause: 'Completed', phase: 'Failed' },
-    /, phase Failed: all its containers have ended\.$/u,
+    { cause: 'Completed', phase: 'Failed', failed: [{ name: 'main', exitCode: 1, reason: 'Error' }] },
+    /, phase Failed: container main ended with exit code 1 \(Error\)\.$/u,
   ],
   [
     'whose container is done',

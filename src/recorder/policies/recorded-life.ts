@@ -3,7 +3,7 @@ import { isObject, textOf } from '../../agent/policies/formats/json-values.ts';
 import type { Transition } from '../../types/transition.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../../agent/policies/pod/pod-kinds.ts';
 import { podOfActor } from './record-entry.ts';
-import { isTerminalPhase } from '../../agent/policies/termination/pod-termination.ts';
+import { type FailedRun, isTerminalPhase } from '../../agent/policies/termination/pod-termination.ts';
 import { causeOfReason, type EndCause, type PodOrigin } from '../../agent/policies/why/end-cause.ts';
 import type { RecordedEnd, RecordedLife } from '../../agent/policies/why/why-gone.ts';
 
@@ -70,8 +70,21 @@ function endOf(life: readonly Transition[]): RecordedEnd | undefined {
     toldMs: told.atMs,
     endedMs: life.find(({ to }) => to.startsWith('Terminated'))?.atMs,
     phase: isTerminalPhase(phase) ? phase : '',
+    failed: failedIn(status),
     ...(ending ?? byStatus ?? { reason: '', message: '' }),
   };
+}
+
+function failedIn(status: unknown): readonly FailedRun[] {
+  const failed = memberOf(status, 'failed');
+  return (Array.isArray(failed) ? failed : []).map((run: unknown) => {
+    const reason = textAt(run, 'reason');
+    return {
+      name: textAt(run, 'name'),
+      exitCode: Number(memberOf(run, 'exitCode')),
+      ...(reason !== '' && { reason }),
+    };
+  });
 }
 
 /** A pod that ended by itself: the reason is in its status alone. */

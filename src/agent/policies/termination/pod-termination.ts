@@ -86,14 +86,37 @@ export function hasExceededDeadline(pod: Pod, status: PodStatus, { containers }:
   return ended.length > 0 && isPastDeadline(pod, status, Math.max(...ended));
 }
 
-export type EndStatus = Pick<PodStatus, 'phase' | 'reason' | 'message'>;
+export interface EndStatus extends Pick<PodStatus, 'phase' | 'reason' | 'message'> {
+  /** Of a pod that has failed: the containers by which it has. */
+  readonly failed?: readonly FailedRun[];
+}
 
-export function endStatus({ phase, reason, message }: PodStatus): EndStatus {
+export interface FailedRun {
+  readonly name: string;
+  readonly exitCode: number;
+  readonly reason?: string;
+}
+
+export function endStatus(status: PodStatus): EndStatus {
+  const { phase, reason, message } = status;
+  const failed = phase === 'Failed' ? failedRuns(status) : [];
   return {
     ...(phase !== undefined && { phase }),
     ...(reason !== undefined && { reason }),
     ...(message !== undefined && { message }),
+    ...(failed.length > 0 && { failed }),
   };
+}
+
+/** Init containers count where no other container has run. */
+function failedRuns({ containerStatuses = [], initContainerStatuses = [] }: PodStatus): readonly FailedRun[] {
+  const [failed, ofInit] = [containerStatuses, initContainerStatuses].map((all) =>
+    all.flatMap(({ name, state }) => {
+      const { exitCode = 0, reason } = state?.terminated ?? {};
+      return exitCode === 0 ? [] : [{ name, exitCode, ...(reason !== undefined && { reason }) }];
+    }),
+  );
+  return failed?.length ? failed : (ofInit ?? []);
 }
 
 /** Why a container is killed; empty for every reason that does not change its grace period. */

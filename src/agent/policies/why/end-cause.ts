@@ -1,5 +1,6 @@
 /** Why a pod ended, or has to end, in the words that `statelet why` has for it. */
 import { humanDuration } from '../formats/duration.ts';
+import type { FailedRun } from '../termination/pod-termination.ts';
 
 /** Where a pod comes from: a manifest as a static pod, a manifest as an ordinary one, or the API server. */
 export type PodOrigin = 'static' | 'local' | 'api';
@@ -76,6 +77,8 @@ export interface WhyEnd {
   /** As the status of the pod and events have them. */
   readonly reason?: string;
   readonly message?: string;
+  /** The containers by which it has failed. */
+  readonly failed?: readonly FailedRun[];
   readonly choice?: Choice;
 }
 
@@ -84,6 +87,7 @@ export interface EndFacts {
   readonly phase?: string;
   readonly reason?: string;
   readonly message?: string;
+  readonly failed?: readonly FailedRun[];
   readonly choice?: Choice | undefined;
 }
 
@@ -92,14 +96,29 @@ export function causeOfReason(reason: string): EndCause | undefined {
 }
 
 /** `preempted for kube-system/dns, which lacked cpu=300m`; `Evicted: The node was low on resource: memory`. */
-export function causeText({ cause, reason = '', message = '', choice }: EndFacts): string {
+export function causeText({ cause, reason = '', message = '', failed = [], choice }: EndFacts): string {
   if (choice?.preemptor !== undefined) {
     const { preemptor, missing = '' } = choice;
     return `preempted for ${preemptor}${missing === '' ? '' : `, which lacked ${missing}`}`;
   }
   // Its message says in other words what `returnText` says.
+  if (reason === '' && cause === 'Completed' && failed.length > 0) return failedText(failed);
   if (reason === '' || cause === 'Deleted') return TEXTS[cause];
   return `${reason}${message === '' ? '' : `: ${withoutStop(message)}`}`;
+}
+
+const FAILED_MAX = 3;
+
+/** `container main ended with exit code 3 (Error)`. */
+function failedText(failed: readonly FailedRun[]): string {
+  const more = failed.length - FAILED_MAX;
+  const said = failed
+    .slice(0, FAILED_MAX)
+    .map(
+      ({ name, exitCode, reason }) =>
+        `container ${name} ended with exit code ${exitCode}${reason ? ` (${reason})` : ''}`,
+    );
+  return [...said, ...(more > 0 ? [`${more} more have failed`] : [])].join(', ');
 }
 
 /** In Unix milliseconds. */
@@ -109,7 +128,7 @@ interface EndTimes {
 }
 
 export function shownEnd(
-  { cause, phase = '', reason = '', message = '', choice }: EndFacts,
+  { cause, phase = '', reason = '', message = '', failed = [], choice }: EndFacts,
   { toldMs, endedMs }: EndTimes,
 ): WhyEnd {
   return {
@@ -119,6 +138,7 @@ export function shownEnd(
     ...(phase !== '' && { phase }),
     ...(reason !== '' && { reason }),
     ...(message !== '' && { message }),
+    ...(failed.length > 0 && { failed }),
     choice,
   };
 }

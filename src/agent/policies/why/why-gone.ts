@@ -1,5 +1,6 @@
 /** What is still known of a pod that is not here any more: from the flight recorder, and from the events that are kept. */
 import type { CoreEvent } from '../../../types/kubernetes.ts';
+import type { FailedRun } from '../termination/pod-termination.ts';
 import {
   atApiTime,
   atTime,
@@ -39,6 +40,7 @@ export interface RecordedEnd {
   readonly phase: string;
   readonly reason: string;
   readonly message: string;
+  readonly failed?: readonly FailedRun[];
 }
 
 export interface RecordedPod {

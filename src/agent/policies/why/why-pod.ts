@@ -4,7 +4,7 @@ import type { StartDelay } from '../admission/start-delay.ts';
 import { type PodWait, podWaitText } from '../pod/pod-wait.ts';
 import { isManifestPod, isStaticPod } from '../pod/pod-kinds.ts';
 import { countedStatuses, podSummary } from '../status/pod-table.ts';
-import { isTerminalPhase, type PodStatusOverride } from '../termination/pod-termination.ts';
+import { endStatus, isTerminalPhase, type PodStatusOverride } from '../termination/pod-termination.ts';
 import type { CoreEvent, Pod, PodStatus } from '../../../types/kubernetes.ts';
 import { containerObstacle } from './container-obstacle.ts';
 import {
@@ -176,7 +176,7 @@ function endOf({ rejection, override, status, pod, isUnwanted, choice }: PodWhyF
   }
   if (pod.metadata.deletionTimestamp != null) return { cause: 'DeletedAtServer' };
   if (isUnwanted) return { cause: 'Unwanted' };
-  return byItself && { cause: byItself };
+  return byItself && { cause: byItself, failed: endStatus(status ?? {}).failed ?? [] };
 }
 
 function whyEnd(facts: PodWhyFacts): { readonly end?: WhyEnd } {

@@ -28,7 +28,7 @@ function event(reason: string, message: string, fieldPath?: string): CoreEvent {
   };
 }
 
-function why(state: string, statuses: readonly ContainerStatus[], more: Partial<PodWhyFacts> = {}) {
+function answer(state: string, statuses: readonly ContainerStatus[], more: Partial<PodWhyFacts> = {}) {
   return whyPod({
     pod: POD,
     status: { phase: 'Running', containerStatuses: statuses },
@@ -43,8 +43,10 @@ function why(state: string, statuses: readonly ContainerStatus[], more: Partial<
     events: [],
     nowMs: NOW,
     ...more,
-  }).sentences.join(' ');
+  });
 }
+
+const why = (...facts: Parameters<typeof answer>) => answer(...facts).sentences.join(' ');
 
 const SIDE = running('side');
 
@@ -299,6 +301,30 @@ describe('a pod that ends', () => {
     const status: PodStatus = { phase: 'Running', ...podStatus };
     expect(why('Terminated.Finished', [], { pod, status, sinceMs: NOW - 240_000 })).toBe(
       'shop/web has ended at 10:28:00Z (4m ago): it was deleted on its node. It comes back when its manifest changes.',
+    );
+  });
+
+  test('that has failed names the containers by which it has, and init containers where no other has run', () => {
+    const exited = (name: string, exitCode: number) =>
+      container(name, {
+        state: { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } },
+      });
+    const whyEnded = (status: PodStatus) => answer('Terminated.Finished', [], { status });
+    const ended = (status: PodStatus) =>
+      whyEnded(status).sentences[0]?.replace('shop/web has ended, phase Failed: ', '');
+    const containerStatuses = [exited('app', 3), exited('side', 0)];
+    expect(ended({ phase: 'Failed', containerStatuses })).toBe(
+      'container app ended with exit code 3 (Error).',
+    );
+    const both = { phase: 'Failed', containerStatuses: [exited('app', 3), exited('side', 4)] };
+    expect(ended(both)).toBe(
+      'container app ended with exit code 3 (Error), container side ended with exit code 4 (Error).',
+    );
+    expect(whyEnded(both).end).toMatchObject({ failed: [{ name: 'app', exitCode: 3 }, { name: 'side' }] });
+    const waiting = [waits('app', 'PodInitializing'), waits('side', 'PodInitializing')];
+    const initContainerStatuses = [exited('first', 0), exited('second', 7)];
+    expect(ended({ phase: 'Failed', containerStatuses: waiting, initContainerStatuses })).toBe(
+      'container second ended with exit code 7 (Error).',
     );
   });
 
