@@ -3,10 +3,12 @@ import type { AnyActorRef } from 'xstate';
 import type { EvictionExplanation } from '../policies/eviction/explanation.ts';
 import type { NodeHealth } from '../policies/node/ready-problems.ts';
 import { OWN_GRACE_PERIODS } from '../policies/termination/shutdown-periods.ts';
+import { resourceHolders } from '../runtime/node/resource-holders.ts';
 import type { Pleg } from '../runtime/pleg/pleg.ts';
 import { sleep } from '../../system/timer.ts';
 import type { PodPhase } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
+import type { ResourceHolders } from '../../types/pod-resources.ts';
 import type { ActorContext } from './actor-context.ts';
 import type { AgentCore, ClusterParts } from './cluster/cluster-parts.ts';
 import { EvictionManager } from './eviction/eviction-manager.ts';
@@ -41,6 +43,8 @@ export class NodeAgent {
   readonly plugins: NodePlugins | undefined;
   readonly devicePlugins: NodeDevicePlugins | undefined;
   readonly csi: NodeCsi | undefined;
+  /** Of devices, CPUs and memory that containers have for themselves. */
+  readonly holders: ResourceHolders;
   readonly #context: ActorContext;
   readonly #options: NodeAgentOptions;
   readonly #runtime: RuntimeWatch;
@@ -54,6 +58,7 @@ export class NodeAgent {
     this.#context = context;
     this.#options = options;
     const { parts, configuration, objectChanges } = options;
+    this.holders = resourceHolders(parts);
     this.#runtime = new RuntimeWatch(context, parts.runtime);
     this.pleg = this.#runtime.pleg;
     this.#node = this.#buildNodeState();

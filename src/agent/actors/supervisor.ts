@@ -1,4 +1,5 @@
 /** The supervisor: the loop over the registry of pod actors, with what handles its events. */
+import type { StartDelay } from '../policies/admission/start-delay.ts';
 import type { KillPodOptions } from '../policies/termination/pod-termination.ts';
 import { type Observable } from 'rxjs';
 import type { AnyActorRef } from 'xstate';
@@ -141,6 +142,11 @@ export class Supervisor {
   /** When the next sync of a pod is due that waits for one, in Unix milliseconds. */
   nextSyncAt(uid: string): number | undefined {
     return this.#workQueue.dueAt(uid);
+  }
+
+  /** For whose end the resize of the pod waits. */
+  resizeDelay(uid: string): StartDelay | undefined {
+    return this.#resizes.delayOf(uid);
   }
 
   start(): void {

@@ -2,8 +2,10 @@
 import { stateName } from './transitions.ts';
 import { readyProblems } from '../policies/node/ready-problems.ts';
 import { evictionChoice, whyNode } from '../policies/why/why-node.ts';
+import { initAndRegular } from '../policies/pod-actions/restart.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
 import { type RecordedPod, whyGone } from '../policies/why/why-gone.ts';
+import { amountOf, heldText, type Lack } from '../policies/why/lacked-parts.ts';
 import { type Why, whyPod } from '../policies/why/why-pod.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { CoreEvent, Pod } from '../../types/kubernetes.ts';
@@ -11,7 +13,10 @@ import type { NodeAgent } from './node-agent.ts';
 import type { PodEntry } from './pods/pod-registry.ts';
 
 export interface WhySources {
-  readonly agent: Pick<NodeAgent, 'supervisor' | 'statusManager' | 'nodeFacts' | 'nodeHealth' | 'eviction'>;
+  readonly agent: Pick<
+    NodeAgent,
+    'supervisor' | 'statusManager' | 'nodeFacts' | 'nodeHealth' | 'eviction' | 'holders'
+  >;
   readonly clock: Clock;
   /** The oldest first. */
   readonly events: () => readonly CoreEvent[];
@@ -105,6 +110,8 @@ function whyKnown(
     delay: snapshot?.context.delay,
     mountProblem: outcome?.kind === 'notMounted' ? outcome.problem : undefined,
     podWait: supervisor.registry.podWait(uid),
+    resizeDelay: supervisor.resizeDelay(uid),
+    heldOf: (lack) => heldOf(agent, lack),
     rejection: snapshot?.context.rejection,
     override: snapshot?.context.statusOverride,
     endedMs: recorded?.life.end?.endedMs,
@@ -115,6 +122,18 @@ function whyKnown(
     events: events().filter(({ involvedObject }) => involvedObject.uid === uid),
     nowMs: clock.now(),
   });
+}
+
+/** Who has what a pod lacks. Containers that have ended have given theirs back with their pod. */
+function heldOf({ supervisor, holders }: WhySources['agent'], lack: Lack): string | undefined {
+  const pods = [...supervisor.registry.entries()].flatMap(
+    ({ actor }) => actor.getSnapshot().context.pod ?? [],
+  );
+  const all = pods.map((pod) => ({
+    name: `${pod.metadata.namespace}/${pod.metadata.name}`,
+    held: initAndRegular(pod).map(({ name }) => holders.ofContainer(pod.metadata.uid, name)),
+  }));
+  return heldText(lack, all, amountOf(holders.allocatable(), lack.part));
 }
 
 export function whyOfNode({ agent, clock }: WhySources): Why {

@@ -93,7 +93,6 @@ export class DaemonServer {
     if (config.containerRuntimeEndpoint === EMBEDDED) return;
     const { openPodResources } = await import('./open-pod-resources.ts');
     this.#podResources = await openPodResources(context, {
-      parts: own.parts,
       agent,
       rootDir: config.rootDir,
       metrics,

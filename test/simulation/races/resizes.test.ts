@@ -48,7 +48,10 @@ async function growing() {
 test('a critical pod that wants more has another one ended for it, runs on, and has more once that has ended', async () => {
   const { agent, victim, uid } = await growing();
   expect(cpuOf(agent, uid)).toBe('1');
+  const delay = () => agent.host.agentRun?.agent.supervisor.resizeDelay(uid)?.message;
+  expect(delay()).toBe('waits for cpu=500m; default/victim is ending for it');
   await agent.until(() => cpuOf(agent, uid) === '1500m', 'the resize to be granted');
+  expect(delay()).toBeUndefined();
   expect(victims(agent)).toEqual(['victim']);
   expect(agent.status(victim)).toMatchObject({ phase: 'Failed', reason: 'Preempting' });
   const [ended] = agent.told(victim, /^container main .* has ended/);

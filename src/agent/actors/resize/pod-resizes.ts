@@ -1,5 +1,6 @@
 import type { Admission } from '../../policies/admission/admit-pod.ts';
 import { type InsufficientResource, UNEXPECTED_ADMISSION_ERROR } from '../../policies/admission/rejection.ts';
+import type { StartDelay } from '../../policies/admission/start-delay.ts';
 import { isCriticalPod } from '../../policies/pod/pod-kinds.ts';
 import { allocationFromPod, isAllocated, podAsAllocated } from '../../policies/resize/allocation.ts';
 import { sortPendingResizes } from '../../policies/resize/pending-resizes.ts';
@@ -99,6 +100,11 @@ export class PodResizes {
     this.#parts.states.asked(pod);
     this.#push(uid);
     this.retry('pod_updated', uid);
+  }
+
+  /** The pods that are ending for the resize of this one. */
+  delayOf(uid: string): StartDelay | undefined {
+    return this.#parts.room.growthDelay(uid);
   }
 
   sourcesReady(): void {

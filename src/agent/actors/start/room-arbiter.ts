@@ -1,6 +1,7 @@
 /** Which pods have a place on this node: each asks before it first starts, and keeps its place until it has ended. */
 import type { PodEvent } from '../../machines/pod-context.ts';
 import { type Admission, admitPod, admitRunningPod, beyondNode } from '../../policies/admission/admit-pod.ts';
+import type { StartDelay } from '../../policies/admission/start-delay.ts';
 import type { UsedResources } from '../../policies/admission/used-resources.ts';
 import {
   type InsufficientResource,
@@ -53,6 +54,8 @@ interface Growth {
   readonly pod: Pod;
   /** Told when there is room: asks for the resize again. */
   readonly offer: () => void;
+  /** For whose end it waits. */
+  readonly delay?: StartDelay;
 }
 
 export class RoomArbiter {
@@ -81,7 +84,9 @@ export class RoomArbiter {
       kill: (uid, kill) => registry.kill(uid, kill),
       gracePeriodSeconds: (uid) => gracePeriodSeconds(registry, uid),
       preempting: (uid, delay) => {
-        if (!this.#growing.has(uid)) this.#requests.get(uid)?.answer({ type: 'PREEMPTING', delay });
+        const growth = this.#growing.get(uid);
+        if (growth) this.#growing.set(uid, { ...growth, delay });
+        else this.#requests.get(uid)?.answer({ type: 'PREEMPTING', delay });
       },
       admit: (uid) => this.#admitPreemptor(uid),
       reject: (uid, rejection) => this.#rejectPreemptor(uid, rejection),
@@ -151,6 +156,11 @@ export class RoomArbiter {
     const { uid } = pod.metadata;
     this.#growing.set(uid, { pod, offer });
     if (!this.#preemptions.has(uid)) this.#preemptions.begin(pod.metadata);
+  }
+
+  /** For whose end the pod, which has a place, waits to have more. */
+  growthDelay(uid: string): StartDelay | undefined {
+    return this.#growing.get(uid)?.delay;
   }
 
   /** The pod has a place, and has what it requests or does not request it any more. */

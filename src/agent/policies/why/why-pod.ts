@@ -20,6 +20,7 @@ import {
   type WhyEnd,
   withoutStop,
 } from './end-cause.ts';
+import { type Lack, lackOf } from './lacked-parts.ts';
 import { podSentence } from './state-sentences.ts';
 
 export interface PodWhyFacts {
@@ -33,6 +34,10 @@ export interface PodWhyFacts {
   /** Why the volumes could not be set up, where the last sync failed by that. */
   readonly mountProblem?: string | undefined;
   readonly podWait?: PodWait | undefined;
+  /** Other pods are ending so that it may have what its resize asks for. */
+  readonly resizeDelay?: StartDelay | undefined;
+  /** Who holds what the pod lacks; undefined where nobody does. */
+  readonly heldOf?: (lack: Lack) => string | undefined;
   readonly rejection: Rejection | undefined;
   /** What the part that ended the pod says of it. */
   readonly override: PodStatusOverride | undefined;
@@ -86,7 +91,7 @@ function sentencesOf(facts: PodWhyFacts): readonly string[] {
     const text = podWaitText(podWait, atTime(podWait.since, nowMs));
     return [said(facts, text), containersText(facts)];
   }
-  if (facts.delay) return [said(facts, decapitalised(facts.delay.message)), containersText(facts)];
+  if (facts.delay) return [said(facts, delayText(facts, facts.delay)), containersText(facts)];
   // Its containers have their turn after that.
   if (state.startsWith('Syncing.Starting')) return [said(facts, podSentence(state)), containersText(facts)];
   const obstacle = containerObstacle(facts);
@@ -94,7 +99,7 @@ function sentencesOf(facts: PodWhyFacts): readonly string[] {
     const { text, effect } = obstacle;
     return [said(facts, text), `${effect === undefined ? '' : `${effect}; `}${containersText(facts)}`];
   }
-  const resize = resizeText(facts.status);
+  const resize = resizeText(facts);
   if (resize !== undefined) return [said(facts, resize), containersText(facts)];
   const failed = state === 'Syncing.BackingOff' ? lastFailure(facts) : undefined;
   if (failed !== undefined) return [said(facts, `waits for the next try: ${failed}`), containersText(facts)];
@@ -103,9 +108,11 @@ function sentencesOf(facts: PodWhyFacts): readonly string[] {
 }
 
 /** Of a pod whose spec asks for other resources than it has. */
-function resizeText(status: PodStatus | undefined): string | undefined {
+function resizeText({ status, resizeDelay }: PodWhyFacts): string | undefined {
   const conditionOf = (type: string) => status?.conditions?.find((condition) => condition.type === type);
   const pending = conditionOf('PodResizePending');
+  if (pending !== undefined && resizeDelay)
+    return `runs with its former resources, and ${resizeDelay.message}`;
   if (pending !== undefined) {
     const { reason, message = '' } = pending;
     return reason === 'Infeasible'
@@ -116,6 +123,22 @@ function resizeText(status: PodStatus | undefined): string | undefined {
   if (inProgress === undefined) return undefined;
   const { message } = inProgress;
   return message ? `is being resized, and the last try failed: ${message}` : 'is being resized';
+}
+
+/** With those who hold what it waits for, where that is known; they may be others by now than when it asked. */
+function delayText({ heldOf }: PodWhyFacts, delay: StartDelay): string {
+  const lack = lackOf(delay);
+  const held = lack && heldOf?.(lack);
+  if (lack === undefined || held === undefined) return decapitalised(delay.message);
+  const free = lack.free ? ` (${lack.free} free)` : '';
+  return `waits for ${lack.what}${free}: ${held}`;
+}
+
+/** Who holds now what the pod was refused for. */
+function refusedText({ rejection, heldOf }: PodWhyFacts): readonly string[] {
+  const lack = rejection && lackOf(rejection);
+  const held = lack && heldOf?.(lack);
+  return lack && held !== undefined ? [`It asked for ${lack.what}; now ${held}`] : [];
 }
 
 function said({ pod: { metadata } }: PodWhyFacts, text: string): string {
@@ -158,7 +181,12 @@ function endedSentences(facts: PodWhyFacts): readonly string[] {
   const first = said(facts, `has ended${when}${phase}${end === undefined ? '' : `: ${causeText(end)}`}`);
   const failure = state === 'Terminated.BackingOff' ? lastFailure(facts) : undefined;
   const left = open && `It ${open}${failure === undefined ? '' : `: ${withoutStop(failure)}`}`;
-  return [first, ...chosen(facts), left ?? returnText(originOf(pod), !isUnwanted, end?.cause)];
+  return [
+    first,
+    ...chosen(facts),
+    ...refusedText(facts),
+    left ?? returnText(originOf(pod), !isUnwanted, end?.cause),
+  ];
 }
 
 function chosen({ choice }: PodWhyFacts): readonly string[] {

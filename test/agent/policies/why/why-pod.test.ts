@@ -1,5 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { nameDelay } from '../../../../src/agent/policies/admission/start-delay.ts';
+import {
+  nameDelay,
+  preemptionDelay,
+  roomDelay,
+} from '../../../../src/agent/policies/admission/start-delay.ts';
 import { deletionKill } from '../../../../src/agent/policies/termination/ended-pod.ts';
 import { type PodWhyFacts, whyPod } from '../../../../src/agent/policies/why/why-pod.ts';
 import type { ContainerStatus, CoreEvent, Pod, PodStatus } from '../../../../src/types/kubernetes.ts';
@@ -55,6 +59,31 @@ describe('a pod that waits', () => {
     const delay = nameDelay({ namespace: 'shop', name: 'web', uid: 'u-0' });
     expect(why('Syncing.Starting.AwaitingName', [], { delay })).toBe(
       'shop/web waits for shop/web (UID u-0) to end: it has the same name. 0 of 2 containers run.',
+    );
+  });
+
+  test('names those who hold what it waits for, or was refused for', () => {
+    const message =
+      'Allocate failed due to requested number of devices unavailable for example.com/gpu. Requested: 1, Available: 0, which is unexpected';
+    const rejection = { reason: 'UnexpectedAdmissionError', message };
+    const heldOf = ({ part }: { readonly part: string }) =>
+      part === 'example.com/gpu' ? 'both are held by shop/a and shop/b' : undefined;
+    const delay = roomDelay(rejection);
+    expect(why('Syncing.Starting.AwaitingRoom', [], { delay, heldOf })).toBe(
+      'shop/web waits for 1 example.com/gpu: both are held by shop/a and shop/b. 0 of 2 containers run.',
+    );
+    expect(why('Syncing.Starting.AwaitingRoom', [], { delay })).toContain('waits until others have ended');
+    expect(why('Terminated.Finished', [], { rejection, heldOf })).toContain(
+      'It asked for 1 example.com/gpu; now both are held by shop/a and shop/b.',
+    );
+  });
+
+  test('with its resize for pods that are ending for it, names them', () => {
+    const conditions = [{ type: 'PodResizePending', status: 'True', reason: 'Deferred', message: 'no room' }];
+    const status: PodStatus = { phase: 'Running', conditions, containerStatuses: [running('app'), SIDE] };
+    const resizeDelay = preemptionDelay('cpu=500m', [{ namespace: 'shop', name: 'batch', uid: 'u-1' }]);
+    expect(why('Syncing.Settled', [], { status, resizeDelay })).toContain(
+      'shop/web runs with its former resources, and waits for cpu=500m; shop/batch is ending for it.',
     );
   });
 

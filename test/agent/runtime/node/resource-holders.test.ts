@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { cpuTopology } from '../../../src/agent/policies/cpus/cpu-topology.ts';
-import { emptyMachine } from '../../../src/agent/policies/memory-manager/numa-memory.ts';
-import { CpuManager } from '../../../src/agent/runtime/cpus/cpu-manager.ts';
-import { MemoryManager } from '../../../src/agent/runtime/memory-manager/memory-manager.ts';
-import { holdersOf } from '../../../src/run/daemon/open-pod-resources.ts';
-import { storedText } from '../../../src/system/newest-file.ts';
-import type { Container, Pod } from '../../../src/types/kubernetes.ts';
+import { cpuTopology } from '../../../../src/agent/policies/cpus/cpu-topology.ts';
+import { emptyMachine } from '../../../../src/agent/policies/memory-manager/numa-memory.ts';
+import { CpuManager } from '../../../../src/agent/runtime/cpus/cpu-manager.ts';
+import { MemoryManager } from '../../../../src/agent/runtime/memory-manager/memory-manager.ts';
+import { resourceHolders } from '../../../../src/agent/runtime/node/resource-holders.ts';
+import { storedText } from '../../../../src/system/newest-file.ts';
+import type { Container, Pod } from '../../../../src/types/kubernetes.ts';
 
 let rootDir = '';
 beforeEach(async () => {
@@ -52,7 +52,7 @@ test('a container has the CPUs that it has for itself, and can be given those th
     spec: { containers: [own, sharing] },
   };
   for (const each of [own, sharing]) cpus.allocate(pod, each, undefined);
-  const holders = holdersOf({ cpus });
+  const holders = resourceHolders({ cpus });
   expect(holders.ofContainer('uid-web', 'own').cpuIDs).toEqual([1, 2]);
   expect(holders.ofContainer('uid-web', 'sharing').cpuIDs).toEqual([]);
   expect(holders.allocatable().cpuIDs).toEqual([1, 2, 3]);
@@ -74,7 +74,7 @@ test('a container has the memory of NUMA nodes that is kept for it', async () =>
     spec: { containers: [own] },
   };
   memory.allocate(pod, own, undefined);
-  const holders = holdersOf({ memory });
+  const holders = resourceHolders({ memory });
   const ofNodeZero = (sizeBytes: number) => [{ memoryType: 'memory', sizeBytes, numaNodes: [0] }];
   expect(holders.ofContainer('uid-web', 'own').memory).toEqual(ofNodeZero(300));
   expect(holders.allocatable().memory).toEqual(ofNodeZero(800));
@@ -84,6 +84,6 @@ test('a container has the memory of NUMA nodes that is kept for it', async () =>
 
 test('a node without such parts gives out nothing', () => {
   const nothing = { devices: [], cpuIDs: [], memory: [] };
-  const holders = holdersOf({});
+  const holders = resourceHolders({});
   expect([holders.ofContainer('uid-web', 'main'), holders.allocatable()]).toEqual([nothing, nothing]);
 });
