@@ -35,10 +35,18 @@ export function linesOf(chart: DrawnChart, { from, to, event }: Transition): rea
   const sources = new Set(['', ...from.split(',').flatMap(around)]);
   const targets = new Set(to.split(',').flatMap(around));
   const between = chart.edges.filter((edge) => sources.has(edge.from) && targets.has(edge.to));
+  const name = withoutPath(event);
   // The label of an actor's end names the actor as well: `done connect`.
-  const named = between.filter(({ labels }) =>
-    labels.some(({ text }) => text.split(/,\s*/u).some((label) => label.split(' ')[0] === event)),
-  );
+  const isNamed = (label: string) => label === name || label.startsWith(`${name} `);
+  const named = between.filter(({ labels }) => labels.some(({ text }) => text.split(/,\s*/u).some(isNamed)));
   if (named.length > 0) return named;
   return between.filter((edge) => !sources.has(edge.to) || edge.to === edge.from).slice(0, 1);
+}
+
+/** `after period` for `xstate.after.period.eviction.Schedule.Everything.Waiting`: the state is beside it. */
+export function withoutPath(event: string): string {
+  const delay = /^xstate\.after\.(?<name>[^.]+)\./u.exec(event)?.groups?.name;
+  if (delay !== undefined) return `after ${delay}`;
+  // Of what a state has asked for.
+  return event.replace(/^xstate\.(?<how>done|error)\.actor.*$/u, '$<how>');
 }

@@ -3,7 +3,7 @@ import { html, nothing, svg, type SVGTemplateResult, type TemplateResult } from 
 import type { DrawnChart, DrawnState } from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
 import { type Box, boxFor, type Camera, type Rect } from './chart-camera.ts';
-import { type Light, lightOf, linesOf } from './chart-light.ts';
+import { type Light, lightOf, linesOf, withoutPath } from './chart-light.ts';
 import { changedParts } from './lanes.ts';
 import { exactTime } from './page-times.ts';
 
@@ -248,14 +248,6 @@ export function transitionList(transitions: readonly Transition[], lost: number)
       ${transitions.slice(0, LISTED_MAX).map(transitionItem)}
     </ol>
   `;
-}
-
-/** `after period` for `xstate.after.period.eviction.Schedule.Everything.Waiting`: the state is beside it. */
-function withoutPath(event: string): string {
-  const delay = /^xstate\.after\.(?<name>[^.]+)\./u.exec(event)?.groups?.name;
-  if (delay !== undefined) return `after ${delay}`;
-  // Of what a state has asked for.
-  return event.replace(/^xstate\.(?<how>done|error)\.actor.*$/u, '$<how>');
 }
 
 function transitionItem({ atMs, event, from, to, guard, actions, chart }: Transition): TemplateResult {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { pageCharts } from '../../../scripts/picture/page-charts.ts';
 import { arrowsOf } from '../../../src/commands/charts/arrows.ts';
 import { machines } from '../../../src/agent/machines/index.ts';
-import { lightOf, linesOf } from '../../../src/page/browser/chart-light.ts';
+import { entered, lightOf, linesOf } from '../../../src/page/browser/chart-light.ts';
 import type { AnyStateNode } from 'xstate';
 
 const charts = await pageCharts(machines);
@@ -58,13 +58,21 @@ test('lights all regions of a machine', () => {
   expect(active).not.toContain('Runtime.Ready');
 });
 
-test('lights the line of the event, not another between the same states', () => {
-  const of = { chart: 'pod', actor: '', atMs: 0, actions: [] };
-  const lines = linesOf(chartOf('pod'), {
-    ...of,
-    from: 'Syncing.Working',
-    to: 'Syncing.BackingOff',
-    event: 'SYNC_FAILED',
+test.each([
+  ['pod', 'Syncing.Working', 'Syncing.BackingOff', 'SYNC_FAILED'],
+  ['devicePlugin', 'Connecting', 'Connected', 'xstate.done.actor.connect'],
+  ['devicePlugin', 'Connected.Replacing', 'Connected', 'xstate.done.actor.connect'],
+  ['devicePlugin', 'Gone', 'Forgotten', 'xstate.after.grace.devicePlugin.Gone'],
+])('lights in the chart %s, from %s to %s, the line of %s, not another', (chart, from, to, event) => {
+  const innermost = entered(chartOf(chart), to).join();
+  const lines = linesOf(chartOf(chart), {
+    chart,
+    actor: '',
+    atMs: 0,
+    actions: [],
+    from,
+    to: innermost,
+    event,
   });
-  expect(lines).toMatchObject([{ from: 'Syncing.Working', to: 'Syncing.BackingOff' }]);
+  expect(lines).toMatchObject([{ from, to }]);
 });
