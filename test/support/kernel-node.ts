@@ -1,10 +1,12 @@
 /** containerd and the agent in a program that is the first one of a machine; see user-mode-linux.ts. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { get } from 'node:http';
-import { json } from 'node:stream/consumers';
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { json, text } from 'node:stream/consumers';
 import { join } from 'node:path';
 import type { CgroupDriverName } from '../../src/agent/policies/cgroups/cgroup-names.ts';
+import { withControlSocket } from '../../src/agent/server/control-socket.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { criHasImage, criServes } from './containerd/cri-probe.ts';
 import { archive, BUSYBOX, PAUSE, standardImages } from './containerd/images.ts';
@@ -95,6 +97,15 @@ export class KernelNode {
       );
       request.on('error', () => resolve(undefined));
     });
+  }
+
+  /** What the agent answers its owner, as text. */
+  async askOwner(path: string): Promise<string> {
+    const ask = async (socketPath: string) => {
+      const [answer] = (await once(get({ socketPath, path }), 'response')) as [IncomingMessage];
+      return text(answer);
+    };
+    return withControlSocket(join(this.#dir, 'statelet'), ask);
   }
 
   /** So many pods by their names, once each is as wanted. */

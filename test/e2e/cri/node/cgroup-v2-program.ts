@@ -17,17 +17,20 @@ const CONFIGURATION = {
   failSwapOn: false,
   podPidsLimit: 50,
 };
+const WITHOUT_SWAP = { ...CONFIGURATION, memorySwap: { swapBehavior: 'NoSwap' } };
 const node = new KernelNode('/tmp', CONFIGURATION, 'systemd');
 
 const FULL = { cpu: '100m', memory: '16Mi' };
 const SOFT = { requests: { cpu: '250m', memory: '16Mi' }, limits: { memory: '32Mi' } };
 const SMALL = { requests: { memory: '0' }, limits: { memory: '16Mi' } };
 const SLEEP = 'exec sleep 1000';
+/** More than `soft` may have of the memory: the rest goes to the swap. */
+const FILL = `dd if=/dev/zero of=/dev/shm/fill bs=1M count=34; ${SLEEP}`;
 const RUNNING = ['firm', 'soft', 'poor'];
 const EATER = 'eater';
 const PODS = {
   firm: busyboxPod('firm', SLEEP, { resources: { requests: FULL, limits: FULL } }),
-  soft: busyboxPod('soft', SLEEP, { resources: SOFT }),
+  soft: busyboxPod('soft', FILL, { resources: SOFT }),
   poor: busyboxPod('poor', SLEEP),
   [EATER]: busyboxPod(
     EATER,
@@ -36,6 +39,13 @@ const PODS = {
     { restartPolicy: 'Never' },
   ),
 };
+
+/** It comes when containers use no swap any more. */
+const DRY = 'dry';
+const place = (name: string, pod: object) =>
+  writeFileSync(join(MANIFESTS, `${name}.json`), JSON.stringify(pod));
+const podOf = (summary: Summary | undefined, name: string) =>
+  summary?.pods.find(({ podRef }) => podRef.name === name);
 
 const stateOf = (pod: Pod | undefined) => pod?.status?.containerStatuses?.[0];
 const isSettled = (pod: Pod) =>
@@ -57,33 +67,46 @@ function bytesOf(key: string): number {
 
 await reportOf(async () => {
   mkdirSync(MANIFESTS);
-  for (const [name, pod] of Object.entries(PODS))
-    writeFileSync(join(MANIFESTS, `${name}.json`), JSON.stringify(pod));
+  for (const [name, pod] of Object.entries(PODS)) place(name, pod);
   await node.startContainerd();
   const agent = node.startAgent('--pods', MANIFESTS);
   const count = Object.keys(PODS).length;
   const before = await node.pods(count, 'pods that run', isSettled);
   const groupOf = (name: string) => podCgroup(layout, before.get(name)!);
-  const groupOfContainer = (name: string) =>
-    `${groupOf(name)}/${scopeName('cri-containerd-', idOf(before.get(name)))}`;
+  const groupOfContainer = (pod: Pod) =>
+    `${podCgroup(layout, pod)}/${scopeName('cri-containerd-', idOf(pod))}`;
   const { kubepods, byClass } = layout;
   const above = { kubepods, burstable: byClass.Burstable, besteffort: byClass.BestEffort };
-  const summary = await node.ask<Summary>('/stats/summary');
+  const summary = await waitFor(
+    async () => {
+      const soft = podOf(await node.ask<Summary>('/stats/summary'), 'soft');
+      const swapped = soft?.containers?.[0]?.swap?.swapUsageBytes ?? 0;
+      // The shell and the sleep of the sandbox, and the sleep of the container.
+      return swapped > 0 && soft?.process_stats?.process_count === 3 && soft;
+    },
+    { what: 'a container that uses swap', pauseMs: 300 },
+  );
   const found = {
     groups: Object.fromEntries(Object.entries(above).map(([name, group]) => [name, readAll(group, FILES)])),
     pods: ofEach(RUNNING, (name) => readAll(groupOf(name), FILES)),
-    containers: ofEach(RUNNING, (name) => readAll(groupOfContainer(name), OF_CONTAINERS)),
+    containers: ofEach(RUNNING, (name) => readAll(groupOfContainer(before.get(name)!), OF_CONTAINERS)),
     eater: stateOf(before.get(EATER))?.state?.terminated,
-    summary: summary?.pods.find(({ podRef }) => podRef.name === 'soft'),
+    summary,
+    metrics: await node.askOwner('/metrics/resource'),
+    node: JSON.parse(await node.askOwner('/node/object')) as object,
     capacity: { memory: bytesOf('MemTotal'), swap: bytesOf('SwapTotal') },
   };
   agent.kill('SIGKILL');
-  const second = node.startAgent('--pods', MANIFESTS);
-  const after = await node.pods(count, 'adopted pods', isSettled);
+  place(DRY, busyboxPod(DRY, SLEEP, { resources: SOFT }));
+  const second = new KernelNode('/tmp', WITHOUT_SWAP, 'systemd').startAgent('--pods', MANIFESTS);
+  const after = await node.pods(count + 1, 'adopted pods', isSettled);
   const isAdopted = RUNNING.map((name) => idOf(after.get(name)) === idOf(before.get(name)));
+  const withoutSwap = ofEach(['soft', DRY], (name) =>
+    readFileSync(join(CGROUPS, groupOfContainer(after.get(name)!), 'memory.swap.max'), 'utf8').trim(),
+  );
   for (const file of readdirSync(MANIFESTS)) rmSync(join(MANIFESTS, file));
   const isGone = () => !RUNNING.some((name) => existsSync(join(CGROUPS, groupOf(name))));
   await waitFor(isGone, { what: 'removed groups', pauseMs: 300 });
   second.kill();
-  return { ...found, isAdopted };
+  return { ...found, isAdopted, withoutSwap };
 });

@@ -13,6 +13,11 @@ interface Found {
   readonly eater: { readonly reason: string; readonly exitCode: number };
   readonly summary: PodStats;
   readonly capacity: { readonly memory: number; readonly swap: number };
+  /** Of `/metrics/resource`. */
+  readonly metrics: string;
+  readonly node: { readonly status: { readonly nodeInfo: object } };
+  /** What containers may use of the swap, once no container is given any. */
+  readonly withoutSwap: Readonly<Record<string, string>>;
   readonly isAdopted: readonly boolean[];
 }
 
@@ -24,7 +29,7 @@ userModeLinuxSuite('a node on cgroup v2, with systemd and containerd', () => {
 
   beforeAll(async () => {
     await installPackages();
-    const machine = { memoryMiB: 900, swapMiB: 64, hasSystemd: true };
+    const machine = { memoryMiB: 900, swapMiB: 256, hasSystemd: true };
     found = (await reportFromKernel(new URL('cgroup-v2-program.ts', import.meta.url), machine)) as Found;
   });
 
@@ -102,8 +107,21 @@ userModeLinuxSuite('a node on cgroup v2, with systemd and containerd', () => {
     const swapMax = found.containers.soft?.['memory.swap.max'];
     expect(swapAvailableBytes + swapUsageBytes).toBe(Number(swapMax));
     expect(cpu?.usageCoreNanoSeconds).toBeGreaterThan(container?.cpu?.usageCoreNanoSeconds ?? Infinity);
-    // The shell and the sleep of the sandbox, and the sleep of the container.
     expect(process_stats).toEqual({ process_count: 3 });
+  });
+
+  test('says how much swap the machine has, and metrics how much of it is used and may be', () => {
+    expect(found.node.status.nodeInfo).toMatchObject({ swap: { capacity: found.capacity.swap } });
+    const valueOf = (name: string) =>
+      Number(new RegExp(`^${name}(?:{[^}]*pod="soft[^}]*})? (\\S+)`, 'm').exec(found.metrics)?.[1]);
+    expect(valueOf('container_swap_limit_bytes')).toBe(Number(found.containers.soft?.['memory.swap.max']));
+    for (const what of ['container', 'pod', 'node'])
+      expect(valueOf(`${what}_swap_usage_bytes`)).toBeGreaterThan(0);
+  });
+
+  test('gives no swap to new containers once it is to give none, and takes none away', () => {
+    const soft = found.containers.soft?.['memory.swap.max'];
+    expect(found.withoutSwap).toEqual({ soft, dry: '0' });
   });
 
   test('goes on with its containers when the agent was killed and started again, and removes the groups of pods that are gone', () => {
