@@ -4,6 +4,7 @@ import { humanDuration } from '../formats/duration.ts';
 import { named } from '../formats/lookups.ts';
 import { isImageReason } from '../images/image-pull.ts';
 import { atApiTime, atTime, withoutStop } from './end-cause.ts';
+import { UNHEALTHY, unhealthyDevices } from './unhealthy-devices.ts';
 import { missingObjects, otherProblems } from './missing-object.ts';
 
 export interface ObstacleFacts {
@@ -36,7 +37,7 @@ export function containerObstacle(facts: ObstacleFacts): Obstacle | undefined {
     const obstacle = obstacleOf(container, statusOf(status, container.name), facts);
     if (obstacle !== undefined) return obstacle;
   }
-  return gateObstacle(facts);
+  return gateObstacle(facts) ?? deviceObstacle(facts);
 }
 
 function statusOf(status: PodStatus | undefined, name: string): ContainerStatus | undefined {
@@ -232,6 +233,15 @@ function gateObstacle({ pod, status }: ObstacleFacts): Obstacle | undefined {
   const isTrue = (type: string) => conditions.some((one) => one.type === type && one.status === 'True');
   const gate = pod.spec.readinessGates?.find(({ conditionType }) => !isTrue(conditionType));
   return gate && { text: `runs, but is not ready: its condition ${gate.conditionType} is not True` };
+}
+
+/** A container is not told of it: it runs on with the device. */
+function deviceObstacle({ status }: ObstacleFacts): Obstacle | undefined {
+  const [first] = unhealthyDevices(status);
+  if (first === undefined) return undefined;
+  return {
+    text: `runs, but ${UNHEALTHY}: ${first.device} of ${first.resource}, in container ${first.container}`,
+  };
 }
 
 const STATUS =

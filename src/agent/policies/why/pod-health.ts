@@ -7,6 +7,7 @@ import { countedStatuses, isEndingState, podSummary } from '../status/pod-table.
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../../types/kubernetes.ts';
 import type { PodHealth } from '../../../types/page-views.ts';
 import { isOver } from './container-obstacle.ts';
+import { UNHEALTHY, unhealthyDevices } from './unhealthy-devices.ts';
 
 export interface HealthFacts {
   readonly pod: Pod;
@@ -72,6 +73,8 @@ function livingHealth(facts: HealthFacts): PodHealth {
   }
   const serving = countedStatuses(shown).filter((one) => one.state?.terminated == null || !isOver(pod, one));
   if (serving.length > 0 && serving.every((one) => one.state?.running != null)) {
+    if (isReady(pod, status, serving) && unhealthyDevices(status).length > 0)
+      return { kind: 'attention', because: UNHEALTHY };
     if (isReady(pod, status, serving)) return okHealth(status, sinceMs);
     return becoming(unreadyMs, READY_LIMIT_MS + probesNeedMs(pod), 'is not ready', facts);
   }

@@ -60,6 +60,16 @@ describe('a pod that runs', () => {
     expect(healthOf({ main: [runs()], ready: true, afterMs: 1e9 })).toEqual({ kind: 'ok', sinceMs: START });
   });
 
+  test.each([
+    ['Unhealthy', { kind: 'attention', because: 'has a device that is not healthy' }],
+    ['Unknown', { kind: 'ok', sinceMs: START }],
+  ])('with a device that is %s', (health, expected) => {
+    const allocatedResourcesStatus = [
+      { name: 'example.com/gpu', resources: [{ resourceID: 'gpu-1', health }] },
+    ];
+    expect(healthOf({ main: [runs('main', { allocatedResourcesStatus })], ready: true })).toEqual(expected);
+  });
+
   test('may take a minute to be ready, then it needs attention', () => {
     const main = [runs()];
     const untilMs = START + READY_LIMIT_MS;

@@ -291,6 +291,18 @@ describe('a pod that runs', () => {
       /^shop\/web runs, but is not ready: its condition lb /,
     );
   });
+
+  test('with a device that is broken names it', () => {
+    const resources = [
+      { resourceID: 'gpu-0', health: 'Healthy' },
+      { resourceID: 'gpu-1', health: 'Unhealthy' },
+    ];
+    const app = running('app', { allocatedResourcesStatus: [{ name: 'example.com/gpu', resources }] });
+    expect(why('Syncing.Settled', [app, SIDE])).toBe(
+      'shop/web runs, but has a device that is not healthy: gpu-1 of example.com/gpu, in container app. ' +
+        '2 of 2 containers run, 2 are ready.',
+    );
+  });
 });
 
 describe('a pod that ends', () => {
