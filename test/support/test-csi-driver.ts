@@ -56,11 +56,15 @@ export class TestCsiDriver {
   readonly told: RegistrationStatus[] = [];
   /** Told of each call before anything is done. */
   onCall: (call: CsiCall) => void = () => undefined;
+  /** What no agent may ask: the rules of CSI for a node, as csi-sanity has them, and their order. */
+  readonly violations: string[] = [];
   /** Of calls that come from now on. */
   readonly faults = new Map<CsiCall, Fault>();
   readonly #options: TestCsiDriverOptions;
   /** One mount after the other: an agent that is killed may have left one under way. */
   readonly #work = new OneAtATime();
+  /** Where it has published volumes: the path, and the volume. */
+  readonly #targets = new Map<string, string>();
   readonly #path: string;
   #server: Server | undefined;
   #grpc: GrpcServer | undefined;
@@ -141,28 +145,40 @@ export class TestCsiDriver {
       ),
       servedMethod(NODE_STAGE, async (request) => {
         this.staged.push(request);
+        this.#mustHave('NodeStageVolume', request, ['volumeId', 'stagingPath', 'capability']);
         await this.#called('NodeStageVolume', request.volumeId);
         const source = join(this.#options.storage, request.volumeId);
         await this.#work.run(() => bind(source, request.stagingPath));
         return {};
       }),
-      servedMethod(NODE_UNSTAGE, async ({ volumeId, stagingPath }) => {
+      servedMethod(NODE_UNSTAGE, async (request) => {
+        const { volumeId, stagingPath } = request;
+        this.#mustHave('NodeUnstageVolume', request, ['volumeId', 'stagingPath']);
+        const published = [...this.#targets].filter(([path, id]) => id === volumeId && mountsOf(path) > 0);
+        for (const [path] of published)
+          this.violations.push(`${volumeId} unstaged while published at ${path}`);
         await this.#called('NodeUnstageVolume', volumeId);
         await this.#work.run(() => unbind(stagingPath));
         return {};
       }),
       servedMethod(NODE_PUBLISH, async (request) => {
         this.published.push(request);
+        this.#mustHave('NodePublishVolume', request, ['volumeId', 'targetPath', 'capability']);
+        if (request.stagingPath !== '' && mountsOf(request.stagingPath) === 0)
+          this.violations.push(`${request.volumeId} published before it is staged`);
         await this.#called('NodePublishVolume', request.volumeId);
         const { stagingPath, targetPath, volumeId } = request;
         const source = stagingPath === '' ? join(this.#options.storage, volumeId) : stagingPath;
+        this.#targets.set(targetPath, volumeId);
         await this.#work.run(async () => {
           mkdirSync(targetPath, { recursive: true });
           await bind(source, targetPath);
         });
         return {};
       }),
-      servedMethod(NODE_UNPUBLISH, async ({ volumeId, targetPath }) => {
+      servedMethod(NODE_UNPUBLISH, async (request) => {
+        const { volumeId, targetPath } = request;
+        this.#mustHave('NodeUnpublishVolume', request, ['volumeId', 'targetPath']);
         await this.#called('NodeUnpublishVolume', volumeId);
         await this.#work.run(async () => {
           await unbind(targetPath);
@@ -171,6 +187,14 @@ export class TestCsiDriver {
         return {};
       }),
     ];
+  }
+
+  #mustHave<Request extends object>(
+    call: CsiCall,
+    request: Request,
+    fields: readonly (keyof Request)[],
+  ): void {
+    for (const field of fields) if (!request[field]) this.violations.push(`${call} without ${String(field)}`);
   }
 
   async #called(call: CsiCall, volume: string): Promise<void> {

@@ -25,6 +25,8 @@ export interface CsiVolumeContext {
   readonly publishContext: Readonly<Record<string, string>>;
   /** A controller attaches it to this node before. */
   readonly isAttachable: boolean;
+  /** The group of the last pod that wants it, for a driver that gives files to groups itself. */
+  readonly group: number | undefined;
   readonly failures: number;
   /** Why the last step has failed; undefined once a step has succeeded. */
   readonly problem: string | undefined;
@@ -42,6 +44,7 @@ export interface CsiVolumeWish {
   readonly pod: string;
   readonly source: CsiSource;
   readonly isAttachable: boolean;
+  readonly group: number | undefined;
 }
 
 interface Attached {
@@ -79,6 +82,7 @@ function initialContext({ input }: { input: CsiVolumeInput }): CsiVolumeContext 
     source: undefined,
     publishContext: {},
     isAttachable: true,
+    group: undefined,
     failures: 0,
     problem: undefined,
     since: now,
@@ -110,9 +114,9 @@ export const csiVolumeMachine = setup({
   actions: {
     recordWish: assign(({ context, event }) => {
       if (event.type !== 'WANTED') return context;
-      const { pod, source, isAttachable } = event;
+      const { pod, source, isAttachable, group } = event;
       const pods = context.pods.includes(pod) ? context.pods : [...context.pods, pod];
-      return { pods, source, isAttachable };
+      return { pods, source, isAttachable, group };
     }),
     recordLeaving: assign(({ context, event }) => {
       if (event.type !== 'LEFT') return context;

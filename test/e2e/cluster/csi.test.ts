@@ -104,7 +104,8 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
       what: 'volumes to be unmounted',
     });
     await waitFor(async () => (await inUse()).length === 0, { what: 'no volume to be in use' });
-    for (const driver of drivers.splice(0)) driver.kill({ removesSocket: true });
+    for (const driver of drivers) driver.kill({ removesSocket: true });
+    expect(drivers.splice(0).flatMap(({ violations }) => violations)).toEqual([]);
     for (const name of readdirSync(storage))
       expect(readFileSync(join(storage, name, 'kept'), { encoding: 'utf8', flag: 'a+' })).toMatch(
         /^(kept)?$/u,

@@ -28,7 +28,7 @@ const SOURCE: CsiSource = {
 };
 const INPUT = { driver: SOURCE.driver, handle: SOURCE.handle, pods: [] as string[] };
 const wanted = (pod: string) =>
-  ({ type: 'WANTED', pod, source: SOURCE, isAttachable: true, now: NOW }) as const;
+  ({ type: 'WANTED', pod, source: SOURCE, isAttachable: true, group: undefined, now: NOW }) as const;
 const failure = { problem: 'refused', now: NOW };
 
 const EVENTS = {
@@ -93,7 +93,7 @@ class Replay {
     this.#volume = new CsiVolumeActor(testContext({ clock: this.#clock, inspect: coverage.inspect }), INPUT, {
       staged: {
         attached: (_source, _report, signal) => ask('attach', signal),
-        stage: async (_source, _context, signal) => {
+        stage: async (_volume, signal) => {
           await ask('stage', signal);
         },
         unstage: async (_volume, signal) => {
@@ -128,8 +128,8 @@ class Replay {
   #bringAbout(name: Name): void {
     const event = EVENTS[name];
     if (event.type === 'WANTED') {
-      const { pod, source, isAttachable } = event;
-      this.#volume.use({ pod, source, isAttachable }, this.#life.signal).catch(() => undefined);
+      const { pod, source, isAttachable, group } = event;
+      this.#volume.use({ pod, source, isAttachable, group }, this.#life.signal).catch(() => undefined);
     } else if (event.type === 'LEFT') this.#volume.leave(event.pod);
     else if (name === 'podsKnown') this.#volume.podsKnown();
     else if (name === 'stop') this.#volume.stop();

@@ -99,8 +99,8 @@ export class CsiVolumeActor {
           const publishContext = await staged.attached(wanted(source), () => attachReport(this.name), signal);
           return { publishContext, now: clock.now() };
         }, failureOf),
-        stage: requestActor(async ({ source, publishContext }, signal) => {
-          await staged.stage(wanted(source), publishContext, signal);
+        stage: requestActor(async ({ source, publishContext, group }, signal) => {
+          await staged.stage({ source: wanted(source), publishContext, group }, signal);
           return clock.now();
         }, failureOf),
         unstage: requestActor(async (volume, signal) => {

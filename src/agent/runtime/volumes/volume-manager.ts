@@ -83,9 +83,12 @@ export class VolumeManager {
     if (!this.#states.has(uid)) await makeFolder(paths.podDir, PRIVATE_FOLDER_MODE);
     const volumes = usedVolumes(pod);
     if (volumes.length === 0) return;
+    const ready = volumes.filter((volume) => this.#isRefreshedBeside(pod, volume));
+    for (const volume of ready) this.#refresh(pod, volume, paths, signal);
+    const awaited = volumes.filter((volume) => !ready.includes(volume));
     const outcomes = await this.#withinLimit(signal, (limit) =>
       Promise.allSettled(
-        volumes.map((volume) =>
+        awaited.map((volume) =>
           this.#states.inTurn(uid, volume.name, () => this.#setUp(pod, volume, paths, limit)),
         ),
       ),
@@ -236,6 +239,23 @@ export class VolumeManager {
     this.#states.forget(uid);
   }
 
+  /** The pod has it, and containers go on with what is there. */
+  #isRefreshedBeside({ metadata: { uid } }: Pod, volume: Volume): boolean {
+    if (this.#states.of(uid, volume.name).readyAs !== JSON.stringify(volume)) return false;
+    const claimed = this.#parts.claims?.of(uid, volume.name);
+    return kindOf({ volume, claimed }).isRefreshedBeside === true;
+  }
+
+  /** A failure is told by an event. Where the last one is under way still, it is not asked for again. */
+  #refresh(pod: Pod, volume: Volume, paths: PodPaths, signal: AbortSignal): void {
+    const { uid } = pod.metadata;
+    const { isKeptFresh = false, underWay } = this.#states.of(uid, volume.name);
+    if (!isKeptFresh || underWay) return;
+    this.#states
+      .inTurn(uid, volume.name, () => this.#setUp(pod, volume, paths, signal))
+      .catch((error: unknown) => this.#context.logger.debug(podFields(pod.metadata), errorMessage(error)));
+  }
+
   async #setUp(pod: Pod, volume: Volume, paths: PodPaths, signal: AbortSignal): Promise<void> {
     const { claims } = this.#parts;
     const state = this.#states.of(pod.metadata.uid, volume.name);
@@ -243,7 +263,7 @@ export class VolumeManager {
     let isUsable = (): Promise<boolean> | undefined => undefined;
     try {
       const known = { pod, volume, paths, claimed: claims?.of(pod.metadata.uid, volume.name) };
-      if (state.readyAs === wanted && !kindOf(known).isKeptFresh) return;
+      if (state.readyAs === wanted && !state.isKeptFresh) return;
       signal.throwIfAborted();
       const found = { ...known, claimed: await claims?.find(pod, volume, paths, signal) };
       const kind = kindOf(found);

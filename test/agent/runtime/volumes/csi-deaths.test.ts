@@ -22,6 +22,7 @@ beforeEach(async () => {
 afterEach(() => {
   driver.kill();
   bed.remove();
+  expect(driver.violations).toEqual([]);
 });
 
 const POD = podWith([CLAIMED, { csi: { driver: CSI_DRIVER } }], { securityContext: { fsGroup: 2345 } });

@@ -16,7 +16,8 @@ import { waitFor } from '../../../support/wait-for.ts';
 import { claim, persistentVolume } from '../../policies/volumes/claims/claims.ts';
 import type { ApiObjects } from '../../../../src/types/api-objects.ts';
 import type { TimerHandle } from '../../../../src/types/clock.ts';
-import type { Pod } from '../../../../src/types/kubernetes.ts';
+import type { AgentContext } from '../../../../src/types/agent-context.ts';
+import type { CSIDriver, Pod } from '../../../../src/types/kubernetes.ts';
 
 export type VolumeTask =
   | { readonly task: 'write'; readonly volume: string; readonly files: Readonly<Record<string, string>> }
@@ -45,15 +46,20 @@ const objects = {
 
 const now = () => Date.UTC(2030, 0, 2);
 const clock = { now, setTimeout, clearTimeout: (timer: TimerHandle) => clearTimeout(timer) };
-const recorder = { event: silent, nodeEvent: silent };
-const context = { clock, random: () => 0, logger, recorder };
+const context: AgentContext = {
+  clock,
+  random: () => 0,
+  logger,
+  recorder: { event: silent, nodeEvent: silent },
+};
 
 /** A manager of volumes as an agent has it, with objects of a server. */
 export function managerOn(
   rootDir: string,
   parts: Pick<VolumeManagerParts, 'csi' | 'claims'> = {},
+  own = context,
 ): VolumeManager {
-  return new VolumeManager(context, {
+  return new VolumeManager(own, {
     rootDir,
     allocatable: { memory: '1Gi' },
     clusterDomain: 'cluster.local',
@@ -64,37 +70,44 @@ export function managerOn(
 
 export const CSI_DRIVER = 'disk.csi.test';
 
+interface OwnCsi extends Partial<Pick<AgentContext, 'recorder'>>, Partial<Pick<ApiObjects, 'token'>> {
+  /** Of the CSIDriver object. */
+  readonly spec?: Partial<CSIDriver['spec']>;
+}
+
 /** The same with a CSI driver, whose volume `disk-1` each claim leads to. All pods are known. */
-export function csiManagerOn(rootDir: string, csiSocket: string) {
-  const csi = new CsiNode(context, {
+export function csiManagerOn(rootDir: string, csiSocket: string, own: OwnCsi = {}) {
+  const { recorder = context.recorder, token = () => Promise.resolve('token'), spec } = own;
+  const ownContext = { ...context, recorder };
+  const csi = new CsiNode(ownContext, {
     rootDir,
     nodeName: 'node-1',
-    objects,
+    objects: { token },
     storage: {
-      csiDriver: () =>
-        Promise.resolve({
-          spec: { attachRequired: false, volumeLifecycleModes: ['Persistent', 'Ephemeral'] },
-        }),
+      csiDriver: () => {
+        const volumeLifecycleModes = ['Persistent', 'Ephemeral'];
+        return Promise.resolve({ spec: { attachRequired: false, volumeLifecycleModes, ...spec } });
+      },
       volumeAttachment: () => Promise.resolve(undefined),
       volumeSecret: () => Promise.resolve(undefined),
     },
   });
   csi.drivers.register(new CsiDriver(CSI_DRIVER, csiSocket, '1.0.0'));
-  const volumes = new CsiVolumes(context, {
+  const volumes = new CsiVolumes(ownContext, {
     csi,
     attachReport: () => ({ isInUse: true, isAttached: true }),
     onChange: silent,
   });
   volumes.podsKnown();
+  const source = { driver: CSI_DRIVER, volumeHandle: 'disk-1' };
   const claims = new ClaimedVolumes({
     objects: {
       persistentVolumeClaim: () => Promise.resolve(claim()),
-      persistentVolume: () =>
-        Promise.resolve(persistentVolume({ csi: { driver: CSI_DRIVER, volumeHandle: 'disk-1' } })),
+      persistentVolume: () => Promise.resolve(persistentVolume({ csi: source })),
     },
     nodeLabels: () => ({}),
   });
-  return { manager: managerOn(rootDir, { csi, claims }), close: () => volumes.stop() };
+  return { manager: managerOn(rootDir, { csi, claims }, ownContext), csi, close: () => volumes.stop() };
 }
 
 /** Resolves when the driver has nothing staged, and nothing is left of what was. */

@@ -24,7 +24,7 @@ import type { ApiObjects, StorageObjects } from '../../../../types/api-objects.t
 import { StateletError } from '../../../../types/errors.ts';
 import type { CSIDriver, Pod } from '../../../../types/kubernetes.ts';
 import type { PodWaits } from '../../node/pod-waits.ts';
-import type { CsiMounts, PodVolume } from '../kinds/volume-kind.ts';
+import type { CsiMounts, PodVolume, VolumeSetUp } from '../kinds/volume-kind.ts';
 import { makeMountPoint } from '../kinds/volume-folder.ts';
 import { giveVolumeToGroup } from '../kinds/volume-group.ts';
 import { mountedPaths } from '../mounter.ts';
@@ -49,7 +49,12 @@ export interface CsiNodeParts {
 export interface CsiStaging {
   /** Resolves to what the attachment says of the volume, once it is staged for this pod. */
   use(
-    wish: { readonly pod: string; readonly source: CsiSource; readonly isAttachable: boolean },
+    wish: {
+      readonly pod: string;
+      readonly source: CsiSource;
+      readonly isAttachable: boolean;
+      readonly group: number | undefined;
+    },
     signal: AbortSignal,
   ): Promise<Texts>;
   /** Nothing is published into the pod any more but the volumes of these names. */
@@ -62,6 +67,8 @@ interface PodCsiVolume extends Pick<PodVolume, 'pod' | 'paths'> {
   readonly source: CsiSource;
   /** Of its folder. */
   readonly name: string;
+  /** The pod has it already. */
+  readonly isPublished: boolean;
 }
 
 export class CsiNode implements CsiMounts, PodWaits {
@@ -89,16 +96,25 @@ export class CsiNode implements CsiMounts, PodWaits {
     return this.#staging?.waitOf(podUID);
   }
 
-  async mount({ pod, paths, volume: own, claimed }: PodVolume, signal: AbortSignal): Promise<void> {
+  async mount(request: Omit<VolumeSetUp, 'node'>, signal: AbortSignal): Promise<void> {
+    const { pod, paths, volume: own, claimed, state } = request;
+    // Until its driver's object is known.
+    state.isKeptFresh = true;
     const source = sourceOf(pod, own, claimed);
     const name = csiVolumeName({ claimed, volume: own });
-    const volume = { pod, paths, source, name };
+    const volume = { pod, paths, source, name, isPublished: state.readyAs !== undefined };
     const object = await this.#parts.storage.csiDriver(source.driver);
+    state.isKeptFresh = object?.spec.requiresRepublish === true;
     const problem = lifecycleProblem(source, object);
     if (problem !== undefined) throw new StateletError('FailedPrecondition', problem);
     let publishContext: Texts = {};
     try {
-      const wish = { pod: pod.metadata.uid, source, isAttachable: isAttachRequired(source, object) };
+      const wish = {
+        pod: pod.metadata.uid,
+        source,
+        isAttachable: isAttachRequired(source, object),
+        group: podFsGroup(pod),
+      };
       if (!source.isEphemeral) publishContext = (await this.#staging?.use(wish, signal)) ?? {};
     } catch (error) {
       signal.throwIfAborted();
@@ -141,7 +157,7 @@ export class CsiNode implements CsiMounts, PodWaits {
       // Not called off with the pod: the driver must have ended before it is asked to unpublish the volume.
       await driver.publish(request);
     } catch (error) {
-      await dropUnlessUncertain(request.targetPath, error);
+      if (!volume.isPublished) await dropUnlessUncertain(request.targetPath, error);
       throw error;
     }
     if (givesFilesToGroup(source, capabilities, object?.spec.fsGroupPolicy))

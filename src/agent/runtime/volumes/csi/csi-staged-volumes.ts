@@ -25,6 +25,14 @@ export interface CsiStagedVolumesParts {
 const ATTACH_PAUSE_FIRST_MS = 500;
 const ATTACH_PAUSE_MOST_MS = 7_000;
 
+interface VolumeToStage {
+  readonly source: CsiSource;
+  /** What the attachment says of it. */
+  readonly publishContext: Texts;
+  /** Of the pod that wants it. */
+  readonly group: number | undefined;
+}
+
 export class CsiStagedVolumes {
   readonly #context: AgentContext;
   readonly #parts: CsiStagedVolumesParts;
@@ -49,7 +57,7 @@ export class CsiStagedVolumes {
   }
 
   /** Stages the volume where its driver wants that. Without it, what follows is the same. */
-  async stage(source: CsiSource, publishContext: Texts, signal: AbortSignal): Promise<void> {
+  async stage({ source, publishContext, group }: VolumeToStage, signal: AbortSignal): Promise<void> {
     const { drivers, storage } = this.#parts;
     const driver = drivers.get(source.driver, 'attacher.MountDevice failed to create newCsiDriverClient');
     const capabilities = await driver.capabilities();
@@ -63,7 +71,7 @@ export class CsiStagedVolumes {
       volumeId: source.handle,
       publishContext,
       stagingPath,
-      capability: volumeCapability(source, capabilities),
+      capability: volumeCapability(source, capabilities, group),
       secrets,
       volumeContext: source.attributes,
     };

@@ -13,6 +13,7 @@ export const csiKind: VolumeKind = {
     }
     await csi.mount(request, signal);
   },
+  isRefreshedBeside: true,
   isUsable: async (volume, { csi }) => (await csi?.isMounted(volume)) === true,
   folder: (volume) => volume.paths.csiMount(csiVolumeName(volume)),
 };

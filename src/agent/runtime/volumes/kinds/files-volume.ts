@@ -10,7 +10,6 @@ import type { PodVolume, VolumeKind, VolumeSetUp } from './volume-kind.ts';
 
 /** A downwardAPI, projected, configMap or secret volume: the agent writes its files, and keeps them up to date. */
 export const filesKind: VolumeKind = {
-  isKeptFresh: true,
   isOfPod: true,
   folder: folderOf,
   setUp: writeFiles,
@@ -24,6 +23,7 @@ function folderOf({ volume, paths }: PodVolume): string {
 /** Files that this agent has written are not read again. */
 async function writeFiles(request: VolumeSetUp, signal: AbortSignal): Promise<void> {
   const { pod, volume, state, node } = request;
+  state.isKeptFresh = true;
   const { allocatable, clock, logger, withoutMounts } = node;
   const { written } = state;
   const folder = folderOf(request);

@@ -14,6 +14,8 @@ export interface VolumeState {
   readyAs?: string;
   /** The files that have been written, without the contents: those may be secret. `version`: the folder that has them. */
   written?: { readonly digest: string; readonly version: string };
+  /** Its content follows the pod and objects of the API server: it is set up again with every sync. */
+  isKeptFresh?: boolean;
   underWay?: Promise<void>;
 }
 
@@ -35,7 +37,7 @@ export interface WithoutMounts {
 /** What CSI drivers mount in the folders of pods. */
 export interface CsiMounts {
   /** Publishes the volume. Again where that was done before: the driver then does nothing. */
-  mount(volume: PodVolume, signal: AbortSignal): Promise<void>;
+  mount(volume: Omit<VolumeSetUp, 'node'>, signal: AbortSignal): Promise<void>;
   /** Has drivers unpublish all that is in the pod's folder. Rejects where one cannot, and leaves what it has mounted. */
   unmount(podUID: string, paths: Pick<PodPaths, 'volumesDir'>): Promise<void>;
   /** Whether the driver's mount of the volume is there. */
@@ -69,8 +71,8 @@ export interface VolumeKind {
    * and the next call waits until it has ended.
    */
   setUp(request: VolumeSetUp, signal: AbortSignal): Promise<void>;
-  /** Its content follows the pod and objects of the API server: it is set up again with every sync. */
-  readonly isKeptFresh?: boolean;
+  /** Where it is set up again, the pod does not wait for it: another process does that. */
+  readonly isRefreshedBeside?: boolean;
   /** Whether containers can use what is there though the last `setUp` has failed. Without this hook they cannot. */
   isUsable?(volume: PodVolume, node: VolumeNode): Promise<boolean>;
   /** The folder of the node that containers mount, as a whole or in part. */

@@ -1,0 +1,159 @@
+/** What is asked of a CSI driver for a pod, with a real socket and real mounts. test/e2e/cluster/csi.test.ts has pods and an API server. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { isUncertain } from '../../../../../src/agent/policies/volumes/csi-source.ts';
+import { kindOfCode } from '../../../../../src/system/grpc/grpc-codes.ts';
+import { type CsiCall, mountsOf, TestCsiDriver } from '../../../../support/test-csi-driver.ts';
+import { recorderOf } from '../../../../support/test-context.ts';
+import { waitFor } from '../../../../support/wait-for.ts';
+import { CLAIMED } from '../../../policies/volumes/claims/claims.ts';
+import { describeAsRoot, podWith, VolumeBed } from '../bed.ts';
+import { CSI_DRIVER, csiManagerOn, mountAll, removeAll, unstaged } from '../volume-process.ts';
+
+const POD = podWith([CLAIMED], { securityContext: { fsGroup: 2345 } });
+
+let bed: VolumeBed;
+let driver: TestCsiDriver;
+let events: string[];
+let opened: ReturnType<typeof csiManagerOn>[];
+
+beforeEach(() => {
+  bed = new VolumeBed();
+  mkdirSync(bed.rootDir);
+  events = [];
+  opened = [];
+});
+afterEach(() => {
+  for (const { close } of opened) close();
+  driver.kill();
+  bed.remove();
+  expect(driver.violations).toEqual([]);
+});
+
+async function open(
+  own: Parameters<typeof csiManagerOn>[2] = {},
+  capabilities: ConstructorParameters<typeof TestCsiDriver>[0]['capabilities'] = ['STAGE_UNSTAGE_VOLUME'],
+) {
+  const [registryDir, storage] = [join(bed.dir, 'plugins'), join(bed.dir, 'storage')];
+  driver = new TestCsiDriver({ name: CSI_DRIVER, registryDir, storage, capabilities });
+  await driver.listen();
+  return again(own);
+}
+
+/** Another agent. */
+function again(own: Parameters<typeof csiManagerOn>[2] = {}) {
+  const recorder = recorderOf({ event: (_pod, _type, _reason, message) => void events.push(message) });
+  const one = csiManagerOn(bed.rootDir, driver.endpoint, { recorder, ...own });
+  opened.push(one);
+  return one;
+}
+
+const target = () => join(bed.podDir(), 'volumes/kubernetes.io~csi/pv-1/mount');
+
+describeAsRoot('a volume of a CSI driver', () => {
+  test('is published again at each sync with a new token, if its driver wants that; a failure leaves the mount, and no pod waits', async () => {
+    let tokens = 0;
+    const { manager } = await open({
+      spec: { requiresRepublish: true, tokenRequests: [{ audience: 'vault' }] },
+      token: () => Promise.resolve(`token-${++tokens}`),
+    });
+    const tokensGiven = () =>
+      driver.published.map(
+        ({ volumeContext }) =>
+          (
+            JSON.parse(volumeContext['csi.storage.k8s.io/serviceAccount.tokens'] ?? '{}') as Record<
+              string,
+              { token: string }
+            >
+          ).vault?.token,
+      );
+    await mountAll(manager, POD);
+    await mountAll(manager, POD);
+    await waitFor(() => driver.published.length === 2, { what: 'the volume to be published again' });
+    expect(tokensGiven()).toEqual(['token-1', 'token-2']);
+    driver.faults.set('NodePublishVolume', { kind: 'Internal', words: 'no vault' });
+    await waitFor(
+      async () => {
+        await mountAll(manager, POD);
+        return events.some((message) => message.includes('no vault'));
+      },
+      { what: 'an event' },
+    );
+    expect(mountsOf(target())).toBe(1);
+    driver.faults.set('NodePublishVolume', 'never');
+    const before = driver.published.length;
+    await waitFor(
+      async () => {
+        await mountAll(manager, POD);
+        return driver.published.length > before;
+      },
+      { what: 'a call that hangs' },
+    );
+    await mountAll(manager, POD);
+    expect(driver.published).toHaveLength(before + 1);
+    expect(driver.count('NodeStageVolume')).toBe(1);
+  });
+
+  test('is published once where its driver does not want it again', async () => {
+    const { manager } = await open();
+    for (let sync = 0; sync < 3; sync++) await mountAll(manager, POD);
+    expect(driver.calls).toEqual(['NodeStageVolume disk-1', 'NodePublishVolume disk-1']);
+  });
+
+  test('gets the group of its pod when it is staged and published, if its driver gives files to groups', async () => {
+    const { manager } = await open({}, ['STAGE_UNSTAGE_VOLUME', 'VOLUME_MOUNT_GROUP']);
+    await mountAll(manager, POD);
+    const groups = [...driver.staged, ...driver.published].map(
+      ({ capability }) => capability.mount.volumeMountGroup,
+    );
+    expect(groups).toEqual(['2345', '2345']);
+  });
+
+  test.each<CsiCall>(['NodeStageVolume', 'NodePublishVolume'])(
+    'is undone after %s has failed for any reason but one by which nothing can have been done',
+    async (call) => {
+      const { manager } = await open();
+      const undo = call === 'NodeStageVolume' ? 'NodeUnstageVolume' : 'NodeUnpublishVolume';
+      for (const kind of Array.from({ length: 16 }, (_, index) => kindOfCode(index + 1))) {
+        driver.calls.length = 0;
+        driver.faults.set(call, { kind, words: 'refused' });
+        await expect(mountAll(manager, POD)).rejects.toMatchObject({
+          message: expect.stringContaining('refused'),
+        });
+        await removeAll(manager, POD);
+        await unstaged(bed.rootDir);
+        expect([kind, driver.count(undo)]).toEqual([kind, isUncertain(kind) ? 1 : 0]);
+        expect(bed.mounts()).toEqual([]);
+      }
+    },
+  );
+
+  test('of a driver that is there is unstaged though the driver of another volume of the pod is away', async () => {
+    const pod = podWith([CLAIMED, { csi: { driver: 'away.csi.test' } }]);
+    const { manager, csi } = await open();
+    const record = join(bed.podDir(), 'volumes/kubernetes.io~csi/v1');
+    await mountAll(manager, POD);
+    mkdirSync(record);
+    const data = { driverName: 'away.csi.test', volumeHandle: 'far', volumeLifecycleMode: 'Ephemeral' };
+    writeFileSync(join(record, 'vol_data.json'), JSON.stringify(data));
+    await expect(removeAll(manager, pod)).rejects.toThrow('driver name away.csi.test not found');
+    await unstaged(bed.rootDir);
+    expect(existsSync(record)).toBe(true);
+    expect(csi.drivers.versionOf(CSI_DRIVER)).toBe('1.0.0');
+  });
+
+  test('stays staged by an earlier agent where it cannot be read what is published', async () => {
+    const { manager, close } = await open();
+    await mountAll(manager, POD);
+    close();
+    writeFileSync(join(bed.podDir(), 'volumes/kubernetes.io~csi/pv-1/vol_data.json'), '{');
+    const next = again();
+    // What was found is known by then.
+    await next.csi.unmount('u-2', { volumesDir: join(bed.podDir('u-2'), 'volumes') });
+    await mountAll(next.manager, POD);
+    expect(driver.count('NodeUnstageVolume')).toBe(0);
+    await removeAll(next.manager, POD);
+    await unstaged(bed.rootDir);
+  });
+});
