@@ -2,13 +2,12 @@
  * A device plugin for Statelet and every kubelet: three lamps. A container that has some finds them in $LAMPS.
  * `npm install @grpc/grpc-js protobufjs`, then `FOLDER=/var/lib/kubelet/device-plugins node device-plugin.ts`.
  */
-import { existsSync, rmSync, watch } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import grpc from '@grpc/grpc-js';
 import protobuf from 'protobufjs';
 
-const { FOLDER = '/var/lib/kubelet/device-plugins' } = process.env;
-const RESOURCE = 'example.com/lamp';
+const { FOLDER = '/var/lib/kubelet/device-plugins', RESOURCE = 'example.com/lamp' } = process.env;
 const [AGENT, SOCKET] = [join(FOLDER, 'kubelet.sock'), join(FOLDER, 'lamps.sock')];
 
 const { root } = protobuf.parse(`
@@ -75,6 +74,7 @@ function register(): void {
   });
 }
 
+mkdirSync(FOLDER, { recursive: true, mode: 0o750 });
 rmSync(SOCKET, { force: true });
 watch(FOLDER, serve);
 serve();

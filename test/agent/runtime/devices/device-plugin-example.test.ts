@@ -1,7 +1,7 @@
 /** The example, as a process of its own, asked by the agent's own client; and how it comes back after a restart of the agent. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,24 +11,28 @@ import type { RegisterRequest } from '../../../../src/agent/runtime/devices/devi
 import { RegistrationSocket } from '../../../../src/agent/runtime/devices/registration-socket.ts';
 import { RemoteDevicePlugin } from '../../../../src/agent/runtime/devices/remote-device-plugin.ts';
 import { systemClock } from '../../../../src/system/timer.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 const EXAMPLE = fileURLToPath(
   new URL('../../../../examples/device-plugin/device-plugin.ts', import.meta.url),
 );
 const LAMP = 'example.com/lamp';
 
+let dir: string;
+/** Not there before the plugin starts. */
 let folder: string;
 let example: ChildProcess | undefined;
 const sockets: RegistrationSocket[] = [];
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'device-plugin-'));
+  dir = mkdtempSync(join(tmpdir(), 'device-plugin-'));
+  folder = join(dir, 'device-plugins');
 });
 afterEach(async () => {
   const ended = example && once(example, 'close');
   example?.kill('SIGKILL');
   await ended;
   for (const socket of sockets.splice(0)) socket.close();
-  rmSync(folder, { recursive: true });
+  rmSync(dir, { recursive: true });
 });
 
 /** An agent that starts, and the first plugin that registers with it. */
@@ -43,13 +47,14 @@ async function agent(): Promise<{ readonly registered: Promise<RegisterRequest> 
   return { registered };
 }
 
-test('it has at most 80 lines, registers, lists its devices and hands them out, and registers again when the agent starts again', async () => {
+test('it has at most 80 lines, waits for the agent, registers, lists its devices and hands them out, and registers again when the agent starts again', async () => {
   expect(readFileSync(EXAMPLE, 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(80);
-  const { registered } = await agent();
   example = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', EXAMPLE], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { PATH: process.env.PATH, FOLDER: folder },
   });
+  await waitFor(() => existsSync(folder), { what: 'the folder of device plugins' });
+  const { registered } = await agent();
   const request = await registered;
   expect(request).toMatchObject({ version: 'v1beta1', resourceName: LAMP });
   const plugin = new RemoteDevicePlugin(LAMP, join(folder, request.endpoint));
