@@ -24,7 +24,8 @@ const MARGIN_PX = 400;
 /** A column is so wide that this share of its texts has one line, within these bounds in letters. */
 const ONE_LINE = 0.95;
 const NAME_CH = [12, 44] as const;
-const STATUS_CH = [8, 24] as const;
+/** `Init:CreateContainerConfigError` fits. */
+const STATUS_CH = [8, 31] as const;
 
 export interface TableOptions {
   readonly onChange: () => void;
