@@ -56,7 +56,7 @@ export interface TopEvictionPodsAnswer<P = Pod> {
   readonly gracePeriodSeconds?: number;
 }
 
-/** The pods of one pass. The same object is given to every plugin: what is made from it can be kept with it. */
+/** The pods of one pass. The same object is given to every plugin in it, and to none in another one: what belongs to the pass can be kept with it. */
 export interface ActivePods {
   readonly pods: readonly Pod[];
 }

@@ -93,17 +93,17 @@ const ACTIVE_PODS = 1;
 
 const ofPods = new WeakMap<Pod, Uint8Array>();
 
-const ofPasses = new WeakMap<ActivePods, Uint8Array>();
+const ofLists = new WeakMap<readonly Pod[], Uint8Array>();
 
 /**
- * The pods of a pass as the first field of a request, written once for all plugins and all their methods. A pod that has not changed since
- * the last pass is the same object, and is not written again.
+ * The pods of a pass as the first field of a request, written once for all plugins and all their methods. A list, or a pod, that has not
+ * changed since the last pass is the same one, and is not written again.
  */
-export function activePodsBytes(activePods: ActivePods): Uint8Array {
-  const known = ofPasses.get(activePods);
+export function activePodsBytes({ pods }: ActivePods): Uint8Array {
+  const known = ofLists.get(pods);
   if (known) return known;
-  const bytes = Buffer.concat(activePods.pods.map(podBytes));
-  ofPasses.set(activePods, bytes);
+  const bytes = Buffer.concat(pods.map(podBytes));
+  ofLists.set(pods, bytes);
   return bytes;
 }
 

@@ -278,7 +278,7 @@ export class PluginManager implements NodePlugins {
     measurements.pluginPods(active, this.#activePods.pods.length);
   }
 
-  /** Those that have neither ended nor begun to end. The same object as before where nothing has changed. */
+  /** Those that have neither ended nor begun to end. The same list as before where nothing has changed; each pass has an object of its own. */
   #pods(): ActivePods {
     const pods = [...this.#parts.registry.entries()].flatMap(({ actor }) => {
       const known = this.#known(actor.getSnapshot());
@@ -287,7 +287,7 @@ export class PluginManager implements NodePlugins {
     });
     const { pods: before } = this.#activePods;
     const isAsBefore = pods.length === before.length && pods.every((pod, index) => pod === before[index]);
-    return isAsBefore ? this.#activePods : { pods };
+    return { pods: isAsBefore ? before : pods };
   }
 
   #running(): readonly Pod[] {
