@@ -99,6 +99,8 @@ test('a pod that is withdrawn while its plugin hangs, or after its plugin has re
   await asked.promise;
   expect(devices.waits.waitOf('hung')).toMatchObject({ resource: GPU, call: 'Allocate' });
   expect(devices.waits.waitOf('next')).toBeUndefined();
+  // Nobody is told of what a plugin has not granted.
+  expect(held(devices, 'hung')).toEqual([]);
   stop.abort(new Error('deleted'));
   await hung;
   topology.withdraw('hung');
@@ -125,6 +127,26 @@ test('a container that starts waits for PreStartContainer of its plugin, and for
   resolve(undefined);
   await started;
   expect(told).toEqual([wait, undefined]);
+});
+
+test('a container that starts again has its devices, and its plugin is asked for none, only to prepare them', async () => {
+  const asked: string[] = [];
+  const { devices, admit } = bed({
+    options: { preStartRequired: true, getPreferredAllocationAvailable: false },
+    allocate: (ids) => {
+      asked.push(`Allocate ${ids.join()}`);
+      return Promise.resolve({ ...NOTHING, envs: { IDS: ids.join() } });
+    },
+    preStartContainer: (ids) => {
+      asked.push(`PreStartContainer ${ids.join()}`);
+      return Promise.resolve();
+    },
+  });
+  const restarting = pod('p1', 1);
+  await admit(restarting);
+  const start = () => devices.additions(restarting, restarting.spec.containers[0]!);
+  expect(await start()).toEqual(await start());
+  expect(asked).toEqual(['Allocate a', 'PreStartContainer a', 'PreStartContainer a']);
 });
 
 test('a pod of which something runs is not judged by a next agent, though its plugin has not come back; one of which nothing runs is', async () => {

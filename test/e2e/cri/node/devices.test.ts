@@ -22,8 +22,9 @@ const GRACEFUL = 30_000;
 
 describeOnBed('device plugins', (bed) => {
   let daemon: Daemon;
-  const restart = async (signal: NodeJS.Signals) => {
+  const restart = async (signal: NodeJS.Signals, meanwhile?: () => void) => {
     await daemon.end(signal);
+    meanwhile?.();
     daemon = await bed.startToLeavePods();
   };
   const plugins: TestDevicePlugin[] = [];
@@ -99,7 +100,7 @@ describeOnBed('device plugins', (bed) => {
     expect(checkpoint().Data.PodDeviceEntries).toBeNull();
   });
 
-  test('a pod runs on while its device is unhealthy, its plugin dies, and the agent starts again; the status says so', async () => {
+  test('a pod runs on while its device is unhealthy, its plugin dies, and the agent starts again; the status says so; one that was withdrawn meanwhile has none', async () => {
     const plugin = open({ devices: healthy('gpu-0') });
     await plugin.start();
     bed.apply('steady', { containers: [bed.server(wants(1))] });
@@ -120,12 +121,13 @@ describeOnBed('device plugins', (bed) => {
     expect(devicesOf(await daemon.running('other'))).toMatchObject([{ resourceID: 'gpu-1' }]);
     expect(again.allocated).toEqual([['gpu-1']]);
 
-    await restart('SIGTERM');
+    await restart('SIGTERM', () => bed.withdraw('other'));
     await waitFor(() => !again.hasSocket, { what: 'its socket is removed', timeoutMs: GRACEFUL });
     await again.start();
     expect(bed.idOf(await health('steady', 'Healthy'))).toBe(id);
+    const isAlone = () => checkpoint().Data.PodDeviceEntries?.length === 1;
+    await waitFor(isAlone, { what: 'the other one to be forgotten', timeoutMs: GRACEFUL });
     bed.withdraw('steady');
-    bed.withdraw('other');
     await daemon.onlyPods();
   });
 
