@@ -66,9 +66,18 @@ export interface CgroupMeasurements {
   memoryKept(kept: { readonly guaranteedBytes: bigint; readonly burstableBytes: bigint }): void;
 }
 
+export interface CsiMeasurements {
+  /** A driver is asked. `method`: its path in gRPC. To be ended with the code of the answer: `OK`, `Unavailable`. */
+  operation(driver: string, method: string): (code: string) => void;
+}
+
+/** By the kubelet's names. */
+export type VolumeOperation =
+  'volume_mount' | 'volume_unmount' | 'verify_controller_attached_volume' | 'unmount_device';
+
 export interface VolumeMeasurements {
-  /** By the kubelet's name of the kind of volume: `kubernetes.io/empty-dir`. */
-  volumeOperation(operation: 'volume_mount' | 'volume_unmount', plugin: string): Stopwatch;
+  /** By the kubelet's name of the kind of volume: `kubernetes.io/empty-dir`, `kubernetes.io/csi:DRIVER`. */
+  volumeOperation(operation: VolumeOperation, plugin: string): Stopwatch;
   /** A pod wants a volume. Ended when it is mounted, after however many tries. */
   volumeWanted(plugin: string): Stopwatch;
   /** A volume is walked through, to know what it uses of the disk. */
@@ -81,6 +90,7 @@ export type NodeMeasurements = RuntimeMeasurements &
   VolumeMeasurements & {
     readonly images: ImageMeasurements;
     readonly pleg: PlegMeasurements;
+    readonly csi: CsiMeasurements;
     readonly devices: DeviceMeasurements;
     readonly placement: PlacementMeasurements;
   };

@@ -1,5 +1,6 @@
 import type { KeptMemory } from '../../src/agent/policies/cgroups/memory-qos.ts';
 import type {
+  CsiMeasurements,
   ImageMeasurements,
   Measurements,
   NodeLifeMeasurements,
@@ -104,6 +105,12 @@ export class RecordedMeasurements implements Measurements {
     credentialProviders: (hash) => void this.told.push(`credential providers ${hash}`),
     pullChecked: (result) => void this.told.push(`pull check: ${result}`),
     pullRecords: (pulling, pulled) => void this.told.push(`records: ${pulling} pulling, ${pulled} pulled`),
+  };
+  readonly csi: CsiMeasurements = {
+    operation: (driver, method) => {
+      const end = this.#begin(`${driver} ${method}`);
+      return (code) => end(code === 'OK' ? 'success' : 'failure');
+    },
   };
   readonly pleg: PlegMeasurements = {
     relist: () => this.#begin('relist'),

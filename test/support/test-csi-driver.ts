@@ -16,6 +16,7 @@ import {
   type CsiNodeInfo,
   NODE_GET_CAPABILITIES,
   NODE_GET_INFO,
+  NODE_GET_STATS,
   NODE_PUBLISH,
   NODE_STAGE,
   NODE_UNPUBLISH,
@@ -143,6 +144,11 @@ export class TestCsiDriver {
       servedMethod(NODE_GET_CAPABILITIES, () =>
         Promise.resolve({ capabilities: capabilities.map((type) => ({ rpc: { type } })) }),
       ),
+      servedMethod(NODE_GET_STATS, ({ volumeId, path }) => {
+        this.calls.push(`NodeGetVolumeStats ${volumeId}`);
+        if (mountsOf(path) === 0) this.violations.push(`figures of ${path}, where nothing is published`);
+        return Promise.resolve({ usage: [{ available: 6, total: 7, used: 1, unit: 'BYTES' }] });
+      }),
       servedMethod(NODE_STAGE, async (request) => {
         this.staged.push(request);
         this.#mustHave('NodeStageVolume', request, ['volumeId', 'stagingPath', 'capability']);

@@ -7,7 +7,7 @@ import type { AgentContext } from '../../types/agent-context.ts';
 
 export interface DaemonStatsParts {
   readonly config: StateletConfig;
-  readonly parts: Pick<NodeParts, 'runtime' | 'cgroupDriver' | 'cgroupRoot'>;
+  readonly parts: Pick<NodeParts, 'runtime' | 'cgroupDriver' | 'cgroupRoot' | 'csi'>;
   readonly agent: () => NodeAgent;
 }
 
@@ -32,7 +32,7 @@ export class DaemonStats {
 
   async #open(): Promise<StatsProvider> {
     const { config, parts, agent } = this.#parts;
-    const { runtime, cgroupDriver } = parts;
+    const { runtime, cgroupDriver, csi } = parts;
     const { rootDir, podLogsDir, nodeName, node, containerRuntimeEndpoint } = config;
     const { pleg, supervisor } = agent();
     const { podScratch } = runtimeLayout(rootDir);
@@ -50,6 +50,7 @@ export class DaemonStats {
       runtime,
       pods: () => pleg.pods(),
       podOf: (uid) => supervisor.registry.get(uid)?.actor.getSnapshot().context.pod,
+      csiFigures: csi && ((volume, path) => csi.stats.of(volume, path)),
       scratchOf: isEmbedded ? ({ sandboxes }) => sandboxes.map(({ id }) => podScratch(id)) : undefined,
     });
   }

@@ -60,7 +60,8 @@ export class CsiDrivers {
 
   #serve({ name, endpoint, supportedVersions }: RegisteredPlugin): ServedPlugin {
     const { drivers } = this.#parts;
-    const driver = new CsiDriver(name, endpoint, bestVersion(supportedVersions) ?? '');
+    const version = bestVersion(supportedVersions) ?? '';
+    const driver = new CsiDriver(name, endpoint, version, this.#context.measurements?.csi);
     let isRegistered = false;
     return {
       verify: async (signal) => {

@@ -61,6 +61,12 @@ export function kindOfFiles(volume: Volume): (typeof KINDS_OF_FILES)[number] | u
   return KINDS_OF_FILES.find((kind) => volume[kind] !== undefined);
 }
 
+/** The kubelet's name of what sets the volume up, with the name of its CSI driver. */
+export function qualifiedPlugin(kind: VolumeKindName, driver: string | undefined): string {
+  const { plugin } = VOLUME_KINDS[kind];
+  return driver === undefined ? plugin : `${plugin}:${driver}`;
+}
+
 /** The folder of all volumes of the kind, in the folder of a pod's volumes. */
 export function pluginFolder(kind: VolumeKindName): string {
   return VOLUME_KINDS[kind].plugin.replace('/', '~');

@@ -92,7 +92,7 @@ class KernelStats implements StatsProvider {
     this.#groupScan = new GroupScan(context, { tree, podGroups, root });
     const podsDir = join(parts.rootDir, 'pods');
     this.#diskUsage = new DiskUsage(context, { podsDir, scratchOf });
-    this.#claims = new ClaimFigures(context, { podsDir, podOf });
+    this.#claims = new ClaimFigures(context, { podsDir, podOf, csiFigures: parts.csiFigures });
   }
 
   async summary(options: SummaryOptions = {}): Promise<Summary> {

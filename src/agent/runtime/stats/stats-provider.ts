@@ -1,4 +1,5 @@
 /** The figures of a node and its pods: for the kubelet's Summary, and for eviction. */
+import type { CsiFigures } from './disks/claim-figures.ts';
 import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
 import type { NetworkLink, NodeCpuFigures, NodeMemoryFigures } from '../../../types/eviction-plugin.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
@@ -92,6 +93,8 @@ export interface StatsProviderParts {
   readonly pods: () => Iterable<RuntimePodStatus>;
   /** What a pod should be. Default: no pod has claims. */
   readonly podOf?: (uid: string) => Pod | undefined;
+  /** The figures that CSI drivers have of volumes. */
+  readonly csiFigures?: CsiFigures | undefined;
   /** Folders that the runtime keeps for a pod, in addition to its containers' layers. */
   readonly scratchOf?: (pod: RuntimePodStatus) => readonly string[];
   /** The folder that contains `proc`. Default: `/`. */

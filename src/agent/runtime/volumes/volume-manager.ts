@@ -3,13 +3,7 @@ import { join } from 'node:path';
 import { type EnvFile, type FileKeyRef, unreadableEnvFile } from '../../policies/cri/container-env.ts';
 import { mountFailure } from '../../policies/volumes/claimed-volume.ts';
 import { namesOf } from '../../policies/volumes/projected-files.ts';
-import {
-  kindOfFiles,
-  usedVolumes,
-  type Volume,
-  VOLUME_KINDS,
-  type VolumeKindName,
-} from '../../policies/volumes/volume-source.ts';
+import { kindOfFiles, usedVolumes, type Volume } from '../../policies/volumes/volume-source.ts';
 import { subfolderNames } from '../../../system/files/subfolders.ts';
 import { makeFolder } from '../../../system/make-folder.ts';
 import { unlessAborted } from '../../../system/promises.ts';
@@ -30,7 +24,7 @@ import {
 } from './container-mounts.ts';
 import { downwardAPIContents } from './kinds/volume-contents.ts';
 import type { PodVolume, VolumeKind, VolumeNode, VolumeState } from './kinds/volume-kind.ts';
-import { kindName, kindOf } from './kinds/volume-kinds.ts';
+import { kindOf, pluginOf } from './kinds/volume-kinds.ts';
 import { podPaths, type PodPaths, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 import { removePodFolder, removeVolumes } from './remove-pod-folder.ts';
 import { readInVolume } from './safe-open.ts';
@@ -284,7 +278,7 @@ export class VolumeManager {
     const { uid } = pod.metadata;
     const request = { ...found, state: this.#states.of(uid, volume.name), node: this.#node };
     const setUp = () => kind.setUp(request, signal);
-    const end = this.#meter.mounting(uid, volume, kindName(found));
+    const end = this.#meter.mounting(uid, volume, pluginOf(found));
     try {
       await (claimed ? this.#parts.claims?.inTurn(claimed, setUp, signal) : setUp());
       end?.('success');
@@ -347,11 +341,10 @@ export class VolumeMeter {
   }
 
   /** Undefined where the volume is mounted already. */
-  mounting(uid: string, volume: Volume, kind: VolumeKindName): Stopwatch | undefined {
+  mounting(uid: string, volume: Volume, plugin: string): Stopwatch | undefined {
     if (this.#measurements === undefined) return undefined;
     const mounted = this.#mounted.get(uid) ?? new Map<string, string>();
     if (mounted.has(volume.name) && kindOfFiles(volume) === undefined) return undefined;
-    const plugin = VOLUME_KINDS[kind].plugin;
     const end = this.#measurements.volumeOperation('volume_mount', plugin);
     const wanted = this.#wanted.get(uid) ?? new Map<string, Stopwatch>();
     if (!mounted.has(volume.name) && !wanted.has(volume.name))

@@ -10,6 +10,7 @@ import type {
   PodEffect,
   ProbedContainer,
   Stopwatch,
+  VolumeOperation,
 } from '../../../types/measurements.ts';
 import type { KeptMemory } from '../../policies/cgroups/memory-qos.ts';
 import { Counter, Histogram } from './counters.ts';
@@ -31,6 +32,7 @@ import { PlegMetrics } from './pleg-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { StartMetrics } from './start-metrics.ts';
 import { PodResourcesMetrics } from './pod-resources-metrics.ts';
+import { CsiMetrics } from './csi-metrics.ts';
 import { DeviceMetrics } from './device-metrics.ts';
 import { PlacementMetrics } from './placement-metrics.ts';
 import { ResizeMetrics } from './resize-metrics.ts';
@@ -55,6 +57,7 @@ export class AgentMetrics implements Measurements {
   readonly starts: StartMetrics;
   readonly images: ImageMetrics;
   readonly pleg: PlegMetrics;
+  readonly csi: CsiMetrics;
   readonly #pods: PodMetrics;
   readonly #runtimeOperations = new Counter(COUNTED.runtimeOperations);
   readonly #runtimeErrors = new Counter(COUNTED.runtimeErrors);
@@ -96,6 +99,7 @@ export class AgentMetrics implements Measurements {
     this.starts = new StartMetrics(nowMs);
     this.images = new ImageMetrics(nowMs, this.starts);
     this.pleg = new PlegMetrics(nowMs);
+    this.csi = new CsiMetrics(nowMs);
     for (const errors of Object.values(this.#renewalErrors)) errors.add({}, 0);
   }
 
@@ -130,7 +134,7 @@ export class AgentMetrics implements Measurements {
     this.#kept = kept;
   }
 
-  volumeOperation(operation: 'volume_mount' | 'volume_unmount', plugin: string): Stopwatch {
+  volumeOperation(operation: VolumeOperation, plugin: string): Stopwatch {
     const labels = { migrated: 'false', operation_name: operation, volume_plugin: plugin };
     const beganMs = this.#nowMs();
     return (outcome) => {
@@ -290,6 +294,7 @@ export class AgentMetrics implements Measurements {
       ...this.starts.metrics(),
       ...this.images.metrics(),
       ...this.pleg.metrics(),
+      ...this.csi.metrics(),
       ...this.#evictionPlugins.metrics(),
       ...this.#pods.metrics(),
     ];

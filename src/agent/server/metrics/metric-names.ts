@@ -131,6 +131,10 @@ export const COUNTED = {
     name: 'kubelet_cgroup_manager_duration_seconds',
     help: '[ALPHA] Duration in seconds for cgroup manager operations. Broken down by method.',
   },
+  csiOperations: {
+    name: 'csi_operations_seconds',
+    help: '[ALPHA] Container Storage Interface operation duration with gRPC error code status total',
+  },
   storageDuration: {
     name: 'storage_operation_duration_seconds',
     help: '[ALPHA] Storage operation duration',

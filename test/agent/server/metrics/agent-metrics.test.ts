@@ -81,6 +81,22 @@ test('volumes that are mounted and unmounted are timed, by kind and outcome', ()
   });
 });
 
+test('calls of CSI drivers are timed, by driver, call and answer', () => {
+  metrics.csi.operation('disk.csi.test', '/csi.v1.Node/NodeStageVolume')('Unavailable');
+  const labels =
+    'driver_name="disk.csi.test",grpc_status_code="Unavailable",method_name="/csi.v1.Node/NodeStageVolume",migrated="false"';
+  const found = named('csi_operations_seconds_count');
+  expect(
+    Object.keys(found).map((key) =>
+      key
+        .replace(/.*\{|\}/g, '')
+        .split(',')
+        .toSorted()
+        .join(),
+    ),
+  ).toEqual([labels]);
+});
+
 test('requests to the API server are counted by their answers', () => {
   metrics.apiRequest('GET')('server:6443', 404);
   metrics.apiRequest('POST')('server:6443');

@@ -1,13 +1,13 @@
 /** The figures of volumes with a PersistentVolumeClaim. */
 import { realpath } from 'node:fs/promises';
-import { claimNameOf, claimsOf } from '../../../policies/volumes/claimed-volume.ts';
+import { type ClaimedVolume, claimNameOf, claimsOf } from '../../../policies/volumes/claimed-volume.ts';
 import type { Volume } from '../../../policies/volumes/volume-source.ts';
 import { unlessAborted } from '../../../../system/promises.ts';
 import type { AgentContext } from '../../../../types/agent-context.ts';
 import { errorMessage } from '../../../../types/errors.ts';
 import type { Pod } from '../../../../types/kubernetes.ts';
 import { podFields } from '../../../../types/logger.ts';
-import type { ClaimStats } from '../../../../types/stats.ts';
+import type { ClaimStats, FsStats } from '../../../../types/stats.ts';
 import { readRecordedVolume } from '../../volumes/claimed-volumes.ts';
 import { mountedPaths } from '../../volumes/mounter.ts';
 import { podPaths } from '../../volumes/pod-paths.ts';
@@ -15,6 +15,12 @@ import { fileSystemStats } from './file-systems.ts';
 
 /** The kernel answers at once, except for a file system of the network whose server is gone. */
 const PATIENCE_MS = 1000;
+
+/** `path`: where it is mounted. */
+export type CsiFigures = (
+  volume: { readonly driver: string; readonly handle: string },
+  path: string,
+) => Promise<Required<FsStats> | undefined>;
 
 export interface ClaimFiguresParts {
   /** The folder of pods' folders. */
@@ -24,6 +30,8 @@ export interface ClaimFiguresParts {
   readonly mounted?: () => Promise<ReadonlySet<string>>;
   /** Default: the kernel's figures of the file system. */
   readonly figuresOf?: typeof fileSystemStats;
+  /** Those that the driver of a mounted volume has; undefined where it has none. Without it no driver is asked. */
+  readonly csiFigures?: CsiFigures | undefined;
   /** Default: a second. */
   readonly patienceMs?: number;
 }
@@ -37,7 +45,8 @@ export class ClaimFigures {
   readonly #parts: ClaimFiguresParts;
   /** One reading at a time: a file system that does not answer holds one thread of the agent up, and no more. */
   #last: Promise<unknown> = Promise.resolve();
-  #isStuck = false;
+  /** The drivers that do not answer, and '' for the kernel. */
+  readonly #stuck = new Set<string>();
 
   constructor(context: AgentContext, parts: ClaimFiguresParts) {
     this.#context = context;
@@ -64,7 +73,7 @@ export class ClaimFigures {
       for (const pod of pods) {
         const folders = await foldersOf(pod, podsDir, paths);
         const stats: ClaimStats[] = [];
-        for (const [volume, folder] of folders) stats.push(...(await this.#volume(pod, volume, folder)));
+        for (const mounted of folders) stats.push(...(await this.#volume(pod, mounted)));
         if (stats.length > 0) figures.set(pod.metadata.uid, stats);
       }
     } catch (error) {
@@ -73,10 +82,11 @@ export class ClaimFigures {
     return figures;
   }
 
-  async #volume(pod: Pod, volume: Volume, folder: string): Promise<readonly ClaimStats[]> {
-    const { figuresOf = fileSystemStats, patienceMs = PATIENCE_MS } = this.#parts;
-    if (this.#isStuck) return [];
-    const reading = figuresOf(folder);
+  async #volume(pod: Pod, { volume, folder, source }: MountedClaim): Promise<readonly ClaimStats[]> {
+    const { patienceMs = PATIENCE_MS } = this.#parts;
+    const asked = source.kind === 'csi' && this.#parts.csiFigures ? source.driver : '';
+    if (this.#stuck.has(asked)) return [];
+    const reading = this.#figures(folder, source);
     const patience = AbortSignal.timeout(patienceMs);
     try {
       const figures = await unlessAborted(reading, patience);
@@ -85,15 +95,26 @@ export class ClaimFigures {
     } catch (error) {
       const message = `The figures of volume ${volume.name} are not known: ${errorMessage(error)}`;
       this.#context.logger.debug(podFields(pod.metadata), message);
-      if (patience.aborted) this.#waitFor(reading);
+      if (patience.aborted) this.#waitFor(asked, reading);
       return [];
     }
   }
 
-  #waitFor(reading: Promise<unknown>): void {
-    this.#isStuck = true;
-    void reading.catch(() => undefined).finally(() => (this.#isStuck = false));
+  async #figures(folder: string, source: ClaimedVolume['source']): Promise<Required<FsStats>> {
+    const { figuresOf = fileSystemStats, csiFigures } = this.#parts;
+    return (source.kind === 'csi' ? await csiFigures?.(source, folder) : undefined) ?? figuresOf(folder);
   }
+
+  #waitFor(asked: string, reading: Promise<unknown>): void {
+    this.#stuck.add(asked);
+    void reading.catch(() => undefined).finally(() => this.#stuck.delete(asked));
+  }
+}
+
+interface MountedClaim {
+  readonly volume: Volume;
+  readonly folder: string;
+  readonly source: ClaimedVolume['source'];
 }
 
 /** The folders of the pod's volumes of claims that are mounted. */
@@ -101,15 +122,15 @@ async function foldersOf(
   pod: Pod,
   podsDir: string,
   mounted: ReadonlySet<string>,
-): Promise<readonly (readonly [Volume, string])[]> {
+): Promise<readonly MountedClaim[]> {
   const paths = podPaths(podsDir, pod.metadata.uid);
-  const folders: [Volume, string][] = [];
+  const folders: MountedClaim[] = [];
   for (const volume of claimsOf(pod)) {
     const record = await readRecordedVolume(paths.claimFile(volume.name));
     const kind = record?.source.kind;
     if (record === undefined || kind === 'hostPath') continue;
     const folder = kind === 'csi' ? paths.csiMount(record.name) : paths.volume('local', record.name);
-    if (mounted.has(folder)) folders.push([volume, folder]);
+    if (mounted.has(folder)) folders.push({ volume, folder, source: record.source });
   }
   return folders;
 }

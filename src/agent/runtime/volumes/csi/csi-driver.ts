@@ -2,11 +2,14 @@ import { GrpcClient } from '../../../../system/grpc/grpc-client.ts';
 import type { Method } from '../../../../system/grpc/method.ts';
 import { shortLine } from '../../../policies/formats/terminal-text.ts';
 import { CSI_WORDS_MAX_LENGTH, type CsiCapability } from '../../../policies/volumes/csi-source.ts';
+import { volumeFigures } from '../../../policies/volumes/csi-figures.ts';
 import { errorKind, errorMessage, StateletError } from '../../../../types/errors.ts';
+import type { CsiMeasurements } from '../../../../types/measurements.ts';
 import {
   type CsiNodeInfo,
   NODE_GET_CAPABILITIES,
   NODE_GET_INFO,
+  NODE_GET_STATS,
   NODE_PUBLISH,
   NODE_STAGE,
   NODE_UNPUBLISH,
@@ -25,10 +28,12 @@ export class CsiDriver {
   /** The highest version of CSI that it supports. */
   readonly version: string;
   readonly #client: GrpcClient;
+  readonly #measurements: CsiMeasurements | undefined;
   /** It cannot change while the driver runs. */
   #capabilities: Promise<ReadonlySet<CsiCapability>> | undefined;
 
-  constructor(name: string, endpoint: string, version: string) {
+  constructor(name: string, endpoint: string, version: string, measurements?: CsiMeasurements) {
+    this.#measurements = measurements;
     this.name = name;
     this.endpoint = endpoint;
     this.version = version;
@@ -63,6 +68,13 @@ export class CsiDriver {
     await this.#call(NODE_UNPUBLISH, { volumeId, targetPath });
   }
 
+  /** Undefined where the driver has no figures of volumes. */
+  async stats(volumeId: string, path: string): Promise<ReturnType<typeof volumeFigures>> {
+    if (!(await this.capabilities()).has('GET_VOLUME_STATS')) return undefined;
+    const { usage } = await this.#call(NODE_GET_STATS, { volumeId, path });
+    return volumeFigures(usage);
+  }
+
   /** Calls under way reject. */
   close(): void {
     this.#client.close();
@@ -75,9 +87,17 @@ export class CsiDriver {
 
   async #call<Q, A>(method: Method<Q, A>, request: Q, signal?: AbortSignal): Promise<A> {
     const limit = AbortSignal.timeout(CALL_LIMIT_MS);
+    const end = this.#measurements?.operation(this.name, method.path);
     try {
-      return await this.#client.call(method, request, signal ? AbortSignal.any([signal, limit]) : limit);
+      const answer = await this.#client.call(
+        method,
+        request,
+        signal ? AbortSignal.any([signal, limit]) : limit,
+      );
+      end?.('OK');
+      return answer;
     } catch (error) {
+      end?.(errorKind(error));
       const message = shortLine(errorMessage(error), CSI_WORDS_MAX_LENGTH);
       throw new StateletError(errorKind(error), message, { cause: error });
     }

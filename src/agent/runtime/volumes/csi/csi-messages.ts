@@ -7,6 +7,7 @@ import {
   type CsiCapability,
   type CsiVolumeCapability,
 } from '../../../policies/volumes/csi-source.ts';
+import { type CsiUsage, USAGE_UNITS } from '../../../policies/volumes/csi-figures.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -33,6 +34,11 @@ export interface PublishRequest extends StageRequest {
 
 interface CapabilitiesAnswer {
   readonly capabilities: readonly { readonly rpc: { readonly type: CsiCapability } | undefined }[];
+}
+
+export interface StatsRequest {
+  readonly volumeId: string;
+  readonly path: string;
 }
 
 const empty = message<object>({});
@@ -72,6 +78,22 @@ export const NODE_GET_CAPABILITIES: Method<object, CapabilitiesAnswer> = {
       1,
       message<CapabilitiesAnswer['capabilities'][number]>({
         rpc: field(1, message<{ type: CsiCapability }>({ type: field(1, enumeration(CSI_CAPABILITIES)) })),
+      }),
+    ),
+  }),
+};
+
+export const NODE_GET_STATS: Method<StatsRequest, { readonly usage: readonly CsiUsage[] }> = {
+  ...ofNode('NodeGetVolumeStats'),
+  request: message<StatsRequest>({ volumeId: field(1, string), path: field(2, string) }),
+  response: message<{ usage: readonly CsiUsage[] }>({
+    usage: list(
+      1,
+      message<CsiUsage>({
+        available: field(1, int),
+        total: field(2, int),
+        used: field(3, int),
+        unit: field(4, enumeration(USAGE_UNITS)),
       }),
     ),
   }),

@@ -34,6 +34,7 @@ import { CsiDriverRegistry } from './csi-driver-registry.ts';
 import { dropUnlessUncertain, refuseMounted, removeMountPoint } from './csi-mount-point.ts';
 import { attachmentName, inlineHandle } from './csi-names.ts';
 import { CsiStagedVolumes } from './csi-staged-volumes.ts';
+import { CsiStats } from './csi-stats.ts';
 import { readVolData, type VolData, volumeOf, writeVolData } from './vol-data.ts';
 
 type Texts = Readonly<Record<string, string>>;
@@ -74,6 +75,7 @@ interface PodCsiVolume extends Pick<PodVolume, 'pod' | 'paths'> {
 export class CsiNode implements CsiMounts, PodWaits {
   readonly drivers = new CsiDriverRegistry();
   readonly staged: CsiStagedVolumes;
+  readonly stats: CsiStats;
   /** Told by its volumes. */
   readonly waitChanges = new Subject<readonly string[]>();
   readonly #context: AgentContext;
@@ -83,6 +85,7 @@ export class CsiNode implements CsiMounts, PodWaits {
   constructor(context: AgentContext, parts: CsiNodeParts) {
     this.#context = context;
     this.#parts = parts;
+    this.stats = new CsiStats(context.clock, this.drivers);
     this.staged = new CsiStagedVolumes(context, { ...parts, drivers: this.drivers });
   }
 

@@ -3,8 +3,10 @@ import { dirname, join } from 'node:path';
 import { sleep } from '../../../../system/timer.ts';
 import { type AttachReport, isAttached } from '../../../policies/volumes/csi-attachment.ts';
 import { type CsiSource, isStaged, volumeCapability } from '../../../policies/volumes/csi-source.ts';
+import { qualifiedPlugin } from '../../../policies/volumes/volume-source.ts';
 import type { AgentContext } from '../../../../types/agent-context.ts';
 import type { StorageObjects } from '../../../../types/api-objects.ts';
+import type { VolumeOperation } from '../../../../types/measurements.ts';
 import { makeMountPoint } from '../kinds/volume-folder.ts';
 import { csiSecrets } from './csi-credentials.ts';
 import type { CsiDriverRegistry } from './csi-driver-registry.ts';
@@ -45,7 +47,13 @@ export class CsiStagedVolumes {
   }
 
   /** Resolves to what the attachment says of the volume, when it is attached. */
-  async attached(source: CsiSource, report: () => AttachReport, signal: AbortSignal): Promise<Texts> {
+  attached(source: CsiSource, report: () => AttachReport, signal: AbortSignal): Promise<Texts> {
+    return this.#measured('verify_controller_attached_volume', source.driver, () =>
+      this.#attached(source, report, signal),
+    );
+  }
+
+  async #attached(source: CsiSource, report: () => AttachReport, signal: AbortSignal): Promise<Texts> {
     const name = attachmentName(source, this.#parts.nodeName);
     for (let pauseMs = ATTACH_PAUSE_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, ATTACH_PAUSE_MOST_MS)) {
       const { isInUse, isAttached: isReported } = report();
@@ -84,7 +92,11 @@ export class CsiStagedVolumes {
   }
 
   /** Nothing is asked for a volume that was not staged. */
-  async unstage({ driver: driverName, handle }: CsiVolumeKey, signal: AbortSignal): Promise<void> {
+  unstage(volume: CsiVolumeKey, signal: AbortSignal): Promise<void> {
+    return this.#measured('unmount_device', volume.driver, () => this.#unstage(volume, signal));
+  }
+
+  async #unstage({ driver: driverName, handle }: CsiVolumeKey, signal: AbortSignal): Promise<void> {
     const stagingPath = this.path({ driver: driverName, handle });
     if ((await readVolData(dirname(stagingPath))) !== undefined) {
       const step = 'attacher.UnmountDevice failed to create newCsiDriverClient';
@@ -95,6 +107,18 @@ export class CsiStagedVolumes {
       await refuseMounted(stagingPath, `CSI driver ${driverName} has unstaged volume ${handle}`);
     }
     await removeMountPoint(stagingPath);
+  }
+
+  async #measured<T>(operation: VolumeOperation, driver: string, work: () => Promise<T>): Promise<T> {
+    const end = this.#context.measurements?.volumeOperation(operation, qualifiedPlugin('csi', driver));
+    try {
+      const result = await work();
+      end?.('success');
+      return result;
+    } catch (error) {
+      end?.('failure');
+      throw error;
+    }
   }
 
   /** Where the driver stages the volume. */

@@ -1,4 +1,4 @@
-import { type VolumeKindName, volumeKind } from '../../../policies/volumes/volume-source.ts';
+import { qualifiedPlugin, type VolumeKindName, volumeKind } from '../../../policies/volumes/volume-source.ts';
 import type { PodPaths } from '../pod-paths.ts';
 import { csiKind } from './csi-volume.ts';
 import { emptyDirKind } from './empty-dir-volume.ts';
@@ -30,6 +30,13 @@ export function kindName({ volume, claimed }: VolumeSource): VolumeKindName {
 /** Throws what `volumeKind` throws. */
 export function kindOf(source: VolumeSource): VolumeKind {
   return setUpKinds[kindName(source)];
+}
+
+/** As the kubelet's metrics name it. Throws what `volumeKind` throws. */
+export function pluginOf(source: VolumeSource): string {
+  const { volume, claimed } = source;
+  const driver = claimed?.source.kind === 'csi' ? claimed.source.driver : volume.csi?.driver;
+  return qualifiedPlugin(kindName(source), driver);
 }
 
 /** Nothing below the pod's folder is mounted any more: removes what kinds do not leave to the removal of the whole folder. */

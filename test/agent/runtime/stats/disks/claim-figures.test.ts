@@ -62,12 +62,13 @@ const claimed = (name: string, claimName = `${name}-claim`): Volume => ({
   persistentVolumeClaim: { claimName },
 });
 
-function leadsTo(uid: string, volume: string, kind: 'local' | 'hostPath', isMounted = true): void {
+function leadsTo(uid: string, volume: string, kind: 'local' | 'hostPath' | 'csi', isMounted = true): void {
   const paths = podPaths(podsDir, uid);
   const file = paths.claimFile(volume);
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, JSON.stringify({ name: `pv-${volume}`, source: { kind, path: '/disk' } }));
-  const folder = paths.volume('local', `pv-${volume}`);
+  const source = kind === 'csi' ? { kind, driver: `${volume}.test`, handle: 'h' } : { kind, path: '/disk' };
+  writeFileSync(file, JSON.stringify({ name: `pv-${volume}`, source }));
+  const folder = kind === 'csi' ? paths.csiMount(`pv-${volume}`) : paths.volume('local', `pv-${volume}`);
   mkdirSync(folder, { recursive: true });
   if (isMounted) mounted.add(folder);
 }
@@ -139,4 +140,24 @@ test('a file system that does not answer is asked once, and the others again whe
   held.resolve(FIGURES);
   await held.promise;
   expect((await figures.of(['a'])).get('a')).toMatchObject([{ name: 'hung' }, { name: 'good' }]);
+});
+
+test('the driver of a CSI volume is asked, else its file system; one that does not answer holds up only its own volumes', async () => {
+  runs(
+    'a',
+    ['hung', 'told', 'untold', 'disk'].map((name) => claimed(name)),
+  );
+  for (const name of ['hung', 'told', 'untold']) leadsTo('a', name, 'csi');
+  leadsTo('a', 'disk', 'local');
+  const csiFigures: ClaimFiguresParts['csiFigures'] = ({ driver }) =>
+    driver === 'hung.test'
+      ? Promise.withResolvers<Required<FsStats>>().promise
+      : Promise.resolve(driver === 'told.test' ? { ...FIGURES, usedBytes: 7 } : undefined);
+  const figures = open({ csiFigures, figuresOf: () => Promise.resolve(FIGURES), patienceMs: 50 });
+  for (let reading = 0; reading < 2; reading++)
+    expect((await figures.of(['a'])).get('a')).toMatchObject([
+      { name: 'told', usedBytes: 7 },
+      { name: 'untold', usedBytes: 3 },
+      { name: 'disk', usedBytes: 3 },
+    ]);
 });

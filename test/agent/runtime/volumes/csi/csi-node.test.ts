@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { isUncertain } from '../../../../../src/agent/policies/volumes/csi-source.ts';
+import { CsiDriver } from '../../../../../src/agent/runtime/volumes/csi/csi-driver.ts';
 import { kindOfCode } from '../../../../../src/system/grpc/grpc-codes.ts';
 import { type CsiCall, mountsOf, TestCsiDriver } from '../../../../support/test-csi-driver.ts';
 import { recorderOf } from '../../../../support/test-context.ts';
@@ -108,6 +109,20 @@ describeAsRoot('a volume of a CSI driver', () => {
       ({ capability }) => capability.mount.volumeMountGroup,
     );
     expect(groups).toEqual(['2345', '2345']);
+  });
+
+  test('has the figures of its driver, which is asked once a minute, and none of a driver that has none', async () => {
+    const { manager, csi } = await open({}, ['STAGE_UNSTAGE_VOLUME', 'GET_VOLUME_STATS']);
+    await mountAll(manager, POD);
+    const volume = { driver: CSI_DRIVER, handle: 'disk-1' };
+    const of = { availableBytes: 6, capacityBytes: 7, usedBytes: 1, inodes: 0, inodesFree: 0, inodesUsed: 0 };
+    for (let reading = 0; reading < 3; reading++)
+      expect(await csi.stats.of(volume, target())).toMatchObject(of);
+    expect(driver.calls.filter((call) => call.startsWith('NodeGetVolumeStats'))).toHaveLength(1);
+    const silent = new CsiDriver('silent.csi.test', driver.endpoint, '1.0.0');
+    silent.capabilities = () => Promise.resolve(new Set());
+    csi.drivers.register(silent);
+    expect(await csi.stats.of({ ...volume, driver: 'silent.csi.test' }, '/elsewhere')).toBeUndefined();
   });
 
   test.each<CsiCall>(['NodeStageVolume', 'NodePublishVolume'])(
