@@ -18,7 +18,7 @@ import type { CpuFigures, PlacementMeasurements } from '../../../types/measureme
 import type { Container, Pod } from '../../../types/kubernetes.ts';
 import { AdmissionRefusal, type HintProvider } from '../topology/hint-provider.ts';
 import type { StoredText } from '../../../system/newest-file.ts';
-import type { StateFile } from '../topology/state-file.ts';
+import type { StateFile } from '../node/state-file.ts';
 import { cpuStateFile } from './cpu-state-file.ts';
 
 /** What others may know of it: PodResources. */

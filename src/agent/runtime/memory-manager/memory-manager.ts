@@ -15,7 +15,7 @@ import type { PlacementMeasurements } from '../../../types/measurements.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
 import type { HintProvider } from '../topology/hint-provider.ts';
 import type { StoredText } from '../../../system/newest-file.ts';
-import type { StateFile } from '../topology/state-file.ts';
+import type { StateFile } from '../node/state-file.ts';
 import { memoryStateFile } from './memory-state-file.ts';
 
 /** What others may know of it: PodResources. */

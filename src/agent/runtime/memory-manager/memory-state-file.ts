@@ -5,15 +5,14 @@ import {
   readMemoryState,
 } from '../../policies/memory-manager/memory-state.ts';
 import type { StoredText } from '../../../system/newest-file.ts';
-import { StateFile } from '../topology/state-file.ts';
+import { StateFile } from '../node/state-file.ts';
 
 export const MEMORY_STATE_FILE = 'memory_manager_state';
 
 export function memoryStateFile(file: StoredText, policy: 'None' | 'Static'): StateFile<MemoryState> {
   return new StateFile(file, {
     manager: 'memory manager',
-    policy,
-    read: readMemoryState,
-    text: memoryStateText,
+    read: (text) => readMemoryState(text, policy),
+    text: (state) => memoryStateText(policy, state),
   });
 }

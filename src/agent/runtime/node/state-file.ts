@@ -1,14 +1,12 @@
-/** The file in which a manager of CPUs or memory keeps what it has given to containers: a next agent goes on with it. */
+/** The file in which a part of the node keeps what it has given to containers: a next agent goes on with it. */
 import { NewestFile, type StoredText } from '../../../system/newest-file.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 
 export interface StateFileKind<State> {
-  readonly manager: 'CPU manager' | 'memory manager';
-  /** The one that this agent has. */
-  readonly policy: string;
-  /** Throws an Error that says why the text is no state of this policy. */
-  readonly read: (text: string, policy: string) => State;
-  readonly text: (policy: string, state: State) => string;
+  readonly manager: 'CPU manager' | 'memory manager' | 'DRA';
+  /** Throws an Error that says why this agent cannot go on with the text. */
+  readonly read: (text: string) => State;
+  readonly text: (state: State) => string;
 }
 
 export class StateFile<State> extends NewestFile<State> {
@@ -16,20 +14,20 @@ export class StateFile<State> extends NewestFile<State> {
   readonly #kind: StateFileKind<State>;
 
   constructor(file: StoredText, kind: StateFileKind<State>) {
-    super(file, (state) => kind.text(kind.policy, state));
+    super(file, kind.text);
     this.#file = file;
     this.#kind = kind;
   }
 
   /**
-   * Undefined where there is no file. Throws as FailedPrecondition where it cannot be gone on with. It is of another policy: containers would
-   * keep what others use.
+   * Undefined where there is no file. Throws as FailedPrecondition where it cannot be gone on with: containers
+   * would keep what others use.
    */
   read(): State | undefined {
     const text = this.#file.read();
     if (text === undefined) return undefined;
     try {
-      return this.#kind.read(text, this.#kind.policy);
+      return this.#kind.read(text);
     } catch (error) {
       throw this.unusable(errorMessage(error));
     }
