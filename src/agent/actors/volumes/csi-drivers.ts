@@ -10,14 +10,13 @@ import type {
 import { CsiDriver } from '../../runtime/volumes/csi/csi-driver.ts';
 import type { CsiDriverRegistry } from '../../runtime/volumes/csi/csi-driver-registry.ts';
 import { OneAtATime } from '../../../system/promises.ts';
-import { sleep } from '../../../system/timer.ts';
+import { untilDone } from '../../../system/until-done.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { ActorContext } from '../actor-context.ts';
 
 const CSI_PLUGIN_TYPE = 'CSIPlugin';
 /** Between tries to tell the API server that a driver is gone. */
-const RETRY_FIRST_MS = 1_000;
-const RETRY_MOST_MS = 60_000;
+const RETRY = { firstMs: 1_000, mostMs: 60_000 };
 
 export interface CsiDriversParts {
   readonly drivers: CsiDriverRegistry;
@@ -94,22 +93,16 @@ export class CsiDrivers {
   async #remove(name: string): Promise<void> {
     const { signal } = this.#life;
     const { drivers, objects } = this.#parts;
-    for (let pauseMs = RETRY_FIRST_MS; ; pauseMs = Math.min(2 * pauseMs, RETRY_MOST_MS)) {
-      try {
-        await this.#writes.run(async () => {
-          if (drivers.versionOf(name) === undefined) await objects.remove(name, signal);
-        });
-        return;
-      } catch (error) {
-        if (signal.aborted) return;
-        const message = `Cannot tell the API server that the CSI driver ${name} is gone: ${errorMessage(error)}`;
-        this.#context.logger.debug({ driver: name }, message);
-      }
-      try {
-        await sleep(this.#context.clock, pauseMs, signal);
-      } catch {
-        return;
-      }
-    }
+    const remove = () =>
+      this.#writes.run(async () => {
+        if (drivers.versionOf(name) === undefined) await objects.remove(name, signal);
+      });
+    const { clock, logger } = this.#context;
+    const onFailure = (problem: string) =>
+      logger.debug(
+        { driver: name },
+        `Cannot tell the API server that the CSI driver ${name} is gone: ${problem}`,
+      );
+    await untilDone(clock, remove, { ...RETRY, signal, onFailure }).catch(() => undefined);
   }
 }
