@@ -7,6 +7,8 @@ export interface ValueType<T> {
   readonly zero: T | undefined;
   read(reader: BinaryReader): T;
   write(writer: BinaryWriter, value: T): void;
+  /** Of a message: one without any field. */
+  empty?(): T;
 }
 
 export interface MessageType<T> extends ValueType<T> {
@@ -137,25 +139,33 @@ export function list<T>(number: number, type: ValueType<T>): Field<readonly T[]>
   };
 }
 
-const entry = message<{ key: string; value: string }>({ key: field(1, string), value: field(2, string) });
-
 /** `map<string, string>`. */
 export function map(number: number): Field<Readonly<Record<string, string>>> {
-  const absent: Readonly<Record<string, string>> = Object.freeze({});
+  return mapOf(number, string);
+}
+
+/** `map<string, T>`. */
+export function mapOf<T>(number: number, type: ValueType<T>): Field<Readonly<Record<string, T>>> {
+  const absent: Readonly<Record<string, T>> = Object.freeze({});
+  const entry = message<{ key: string; value: T | undefined }>({
+    key: field(1, string),
+    value: field(2, type) as Field<never>,
+  });
   return {
     number,
     wireType: WireType.LengthDelimited,
     absent,
     read: (reader, before) => {
       const { key, value } = entry.read(reader);
-      if (before === absent) return { [key]: value };
-      (before as Record<string, string>)[key] = value;
+      // A value that is left out is the one of an absent field, of a message an empty message.
+      const known = value ?? type.empty?.();
+      if (known === undefined) return before;
+      if (before === absent) return { [key]: known };
+      (before as Record<string, T>)[key] = known;
       return before;
     },
     write: (writer, value) => {
-      for (const key of Object.keys(value)) {
-        writeTagged(writer, number, entry, { key, value: value[key] ?? '' });
-      }
+      for (const [key, one] of Object.entries(value)) writeTagged(writer, number, entry, { key, value: one });
     },
   };
 }
@@ -189,6 +199,7 @@ export function message<T extends object>(fields: Fields<T>): MessageType<T> {
   return {
     wireType: WireType.LengthDelimited,
     zero: undefined,
+    empty: () => ({ ...blank }) as T,
     read: (reader) => {
       const length = reader.uint32();
       return readUntil(reader, reader.pos + length);

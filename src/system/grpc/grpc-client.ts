@@ -93,6 +93,16 @@ export class GrpcClient {
     );
   }
 
+  /** Resolves when the server listens. Rejects where it does not. */
+  async connect(signal: AbortSignal): Promise<void> {
+    await this.#asked('connect', signal, (connection) => unlessAborted(connection.ready, signal));
+  }
+
+  /** Resolves when there is no connection, or no more. */
+  async disconnected(signal: AbortSignal): Promise<void> {
+    if (this.#connection) await unlessAborted(this.#connection.ended, signal);
+  }
+
   /** Calls under way reject. */
   close(): void {
     this.#isClosed = true;

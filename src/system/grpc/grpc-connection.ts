@@ -47,6 +47,8 @@ const KIND_OF_HTTP_STATUS: Readonly<Record<number, ErrorKind>> = {
 export class GrpcConnection {
   /** Resolves when the server has shown that it speaks HTTP/2. Rejects if the connection ends before. */
   readonly ready: Promise<undefined>;
+  /** Resolves when the connection has ended. */
+  readonly ended: Promise<undefined>;
   readonly #options: GrpcConnectionOptions;
   readonly #socket: Socket;
   readonly #session: ClientHttp2Session;
@@ -68,13 +70,18 @@ export class GrpcConnection {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     this.ready = promise;
     promise.catch(() => undefined);
+    const end = Promise.withResolvers<undefined>();
+    this.ended = end.promise;
     this.#session
       .once('remoteSettings', () => {
         this.#isReady = true;
         resolve(undefined);
       })
       .on('error', (error: Error) => reject((this.#error = error)))
-      .once('close', () => reject(new Error('the connection was closed')));
+      .once('close', () => {
+        end.resolve(undefined);
+        reject(new Error('the connection was closed'));
+      });
   }
 
   /** Whether it can still be asked. */
