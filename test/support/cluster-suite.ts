@@ -125,6 +125,21 @@ export class ClusterBed {
     return items.map(({ reason }) => reason);
   }
 
+  /** Resolves when an event of the object of that name has the text in its message. */
+  async told(name: string, text: string): Promise<void> {
+    const path = `${IN_DEFAULT}/events?fieldSelector=involvedObject.name=${name}`;
+    const messages = async () => {
+      const { items = [] } = (await this.controlPlane.read<{ items: { message: string }[] }>(path)) ?? {};
+      return items.map(({ message }) => message);
+    };
+    await waitFor(async () => (await messages()).some((message) => message.includes(text)), {
+      what: `an event of ${name}: ${text}`,
+      pauseMs: PAUSE_MS,
+    }).catch(async (error: unknown) => {
+      throw new Error(`${String(error)}; told was: ${JSON.stringify(await messages())}`, { cause: error });
+    });
+  }
+
   /** Deletes all pods of the API server. */
   async clear(): Promise<void> {
     await this.controlPlane.deleteAll(`${IN_DEFAULT}/pods`);

@@ -1,7 +1,7 @@
 /** A device plugin of the tests: it speaks the protocol over real sockets, and does as it is told. */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import grpc, { type ServerUnaryCall, type ServerWritableStream } from '@grpc/grpc-js';
+import grpc, { type ServerWritableStream } from '@grpc/grpc-js';
 import type { AllocatedContainer } from '../../src/agent/policies/devices/container-devices.ts';
 import type { ListedDevice } from '../../src/agent/policies/devices/device-list.ts';
 import {
@@ -13,8 +13,8 @@ import {
   REGISTER,
 } from '../../src/agent/runtime/devices/device-messages.ts';
 import { GrpcClient } from '../../src/system/grpc/grpc-client.ts';
+import { answering, served } from './served-grpc.ts';
 import { waitFor } from './wait-for.ts';
-import type { Method } from '../../src/system/grpc/method.ts';
 
 export interface TestDevicePluginOptions {
   /** The folder of device plugins of the agent. */
@@ -126,7 +126,7 @@ export class TestDevicePlugin {
       fails?.(call) === true ? new Error(`${call} fails`) : undefined;
     type Ids = { readonly ids: readonly string[] };
     return {
-      options: answer(() => {
+      options: answering(() => {
         const problem = failure('GetDevicePluginOptions');
         if (problem) throw problem;
         return {
@@ -142,7 +142,7 @@ export class TestDevicePlugin {
         stream.on('cancelled', () => this.#streams.delete(stream));
         stream.write({ devices: this.#devices });
       }) as never,
-      preferred: answer(
+      preferred: answering(
         ({
           containers: [first],
         }: {
@@ -151,39 +151,15 @@ export class TestDevicePlugin {
           containers: [{ ids: prefer?.(first?.available ?? [], first?.size ?? 0) ?? [] }],
         }),
       ),
-      allocate: answer(async ({ containers }: { containers: readonly Ids[] }) => {
+      allocate: answering(async ({ containers }: { containers: readonly Ids[] }) => {
         const ids = containers[0]?.ids ?? [];
         this.allocated.push(ids);
         return { containers: [{ ...NOTHING, ...(await allocate?.(ids)) }] };
       }),
-      preStart: answer(async ({ ids }: Ids) => {
+      preStart: answering(async ({ ids }: Ids) => {
         await preStart?.(ids);
         return {};
       }),
     };
   }
-}
-
-function served<Q, A>({ path, request, response }: Method<Q, A>): grpc.MethodDefinition<Q, A> {
-  return {
-    path,
-    requestStream: false,
-    responseStream: false,
-    requestSerialize: request.encode,
-    requestDeserialize: request.decode,
-    responseSerialize: response.encode,
-    responseDeserialize: response.decode,
-  };
-}
-
-function answer<Q, A>(work: (request: Q) => A | Promise<A>) {
-  return (call: ServerUnaryCall<Q, A>, callback: grpc.sendUnaryData<A>) => {
-    void (async () => {
-      try {
-        callback(null, await work(call.request));
-      } catch (error) {
-        callback({ code: grpc.status.UNKNOWN, details: (error as Error).message });
-      }
-    })();
-  };
 }

@@ -82,20 +82,6 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
   const volumeDir = (pod: Pod, name: string) =>
     join(cluster.bed.rootDir, 'pods', pod.metadata.uid, 'volumes/kubernetes.io~csi', name);
   const inUse = async () => (await cluster.node()).status?.volumesInUse ?? [];
-  const told = async (name: string, text: string) => {
-    const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=${name}`;
-    const messages = async () =>
-      ((await cluster.controlPlane.read<{ items: { message: string }[] }>(path))?.items ?? []).map(
-        ({ message }) => message,
-      );
-    await waitFor(async () => (await messages()).some((message) => message.includes(text)), {
-      what: `an event of ${name}: ${text}`,
-      pauseMs: 100,
-    }).catch(async (error: unknown) => {
-      throw new Error(`${String(error)}; told was: ${JSON.stringify(await messages())}`, { cause: error });
-    });
-  };
-
   beforeAll(() => void (storage = mkdtempSync(join(tmpdir(), 'statelet-csi-'))));
   afterEach(async () => {
     for (const driver of drivers) driver.faults.clear();
@@ -239,9 +225,12 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
     await bound('away', { driver: absent });
     await mounting('broken', claimed('broken'));
     await mounting('away', claimed('away'));
-    await told('broken', `MountVolume.MountDevice failed for volume "pv-broken" : CSI driver ${DRIVER}`);
-    await told('broken', 'NodeStageVolume: no disk left');
-    await told('away', `driver name ${absent} not found in the list of registered CSI drivers`);
+    await cluster.told(
+      'broken',
+      `MountVolume.MountDevice failed for volume "pv-broken" : CSI driver ${DRIVER}`,
+    );
+    await cluster.told('broken', 'NodeStageVolume: no disk left');
+    await cluster.told('away', `driver name ${absent} not found in the list of registered CSI drivers`);
     driver.faults.set('NodeStageVolume', 'never');
     await cluster.create('plain', { containers: [cluster.server()] });
     await cluster.podIsReady('plain');
@@ -256,7 +245,10 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
     const driver = open({ name });
     await driver.start();
     await mounting('inline', { csi: { driver: name, readOnly: true, volumeAttributes: { a: 'b' } } });
-    await told('inline', `volume mode "Ephemeral" not supported by driver ${name} (no CSIDriver object)`);
+    await cluster.told(
+      'inline',
+      `volume mode "Ephemeral" not supported by driver ${name} (no CSIDriver object)`,
+    );
     await csiDriver({ volumeLifecycleModes: ['Ephemeral'], podInfoOnMount: true }, name);
     const pod = await cluster.podIsReady('inline');
     expect(driver.calls).toEqual([`NodePublishVolume csi-${sha256(`${pod.metadata.uid}data`)}`]);
