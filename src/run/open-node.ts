@@ -11,7 +11,7 @@ import type { RuntimeClasses } from '../agent/policies/cri/sandbox-config.ts';
 import { shutdownPeriods } from '../agent/policies/termination/shutdown-periods.ts';
 import { isOutOfSpace } from '../system/system-errors.ts';
 import type { AgentContext } from '../types/agent-context.ts';
-import type { ApiObjects, StorageObjects } from '../types/api-objects.ts';
+import type { ApiObjects, ResourceClaimObjects, StorageObjects } from '../types/api-objects.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { Logger } from '../types/logger.ts';
 import type { OwnNodeFacts } from '../types/node-facts.ts';
@@ -30,6 +30,8 @@ export interface ClusterServices {
   readonly objects?: ApiObjects;
   /** Without it, no CSI driver serves the node. */
   readonly storage?: StorageObjects | undefined;
+  /** Without it, no DRA driver serves the node. */
+  readonly resourceClaims?: ResourceClaimObjects | undefined;
 }
 
 /** The root folder must exist. Rejects where this machine cannot be such a node. */
@@ -71,7 +73,7 @@ function amountsText(amounts: Readonly<Record<string, string>>): string {
 async function openParts(
   config: StateletConfig,
   context: AgentContext,
-  { facts, runtimeClasses, objects, storage }: ClusterServices & Pick<Node, 'facts'>,
+  { facts, runtimeClasses, objects, storage, resourceClaims }: ClusterServices & Pick<Node, 'facts'>,
 ): Promise<NodeParts> {
   const { containerRuntimeEndpoint: endpoint, node, rootDir, podLogsDir, nodeName } = config;
   const hostIPs = nodeAddresses(node.nodeIP);
@@ -110,6 +112,7 @@ async function openParts(
     runtimeClasses,
     objects,
     storage,
+    resourceClaims,
   });
 }
 

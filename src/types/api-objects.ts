@@ -5,6 +5,7 @@ import type {
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
+  ResourceClaim,
   Secret,
   Service,
   ServiceAccount,
@@ -63,4 +64,10 @@ export interface StorageObjects {
   volumeAttachment(name: string): Promise<VolumeAttachment | undefined>;
   /** A secret that a PersistentVolume names: no pod refers to it. Undefined where there is none. Rejects if the server does not answer. */
   volumeSecret(namespace: string, name: string): Promise<Secret | undefined>;
+}
+
+/** The objects of the API server by which pods have devices of DRA drivers. */
+export interface ResourceClaimObjects {
+  /** Undefined where there is none. Rejects if the server does not answer. */
+  resourceClaim(namespace: string, name: string): Promise<ResourceClaim | undefined>;
 }

@@ -28,6 +28,8 @@ import type {
   V1PodCondition,
   V1PodSpec,
   V1PodStatus,
+  ResourceV1ResourceClaim,
+  V1ResourceSlice,
   V1RuntimeClass,
   V1Secret,
   V1Service,
@@ -100,6 +102,8 @@ export type PersistentVolume = Json<Omit<V1PersistentVolume, 'spec'>> & {
 };
 export type CSIDriver = Json<V1CSIDriver>;
 export type CSINode = Json<V1CSINode>;
+export type ResourceClaim = Json<Omit<ResourceV1ResourceClaim, 'spec'>>;
+export type ResourceSlice = Json<V1ResourceSlice>;
 export type VolumeAttachment = Json<V1VolumeAttachment>;
 export type ClusterTrustBundle = Json<V1beta1ClusterTrustBundle>;
 /** Which trust bundles a volume shows. */

@@ -84,6 +84,16 @@ export interface VolumeMeasurements {
   volumeWalk(): Stopwatch;
 }
 
+/** What DRA drivers are asked, by the kubelet's names. */
+export interface DraMeasurements {
+  /** All claims of a pod are prepared, or unprepared. */
+  operation(name: 'PrepareResources' | 'UnprepareResources'): Stopwatch;
+  /** A method of a driver is called. To be ended with gRPC's code. */
+  called(driver: string, method: string): (code: string) => void;
+  /** So many claims are held for pods now. */
+  claimsInUse(all: number, byDriver: ReadonlyMap<string, number>): void;
+}
+
 /** What the parts of a node around its pods tell. */
 export type NodeMeasurements = RuntimeMeasurements &
   CgroupMeasurements &
@@ -92,6 +102,7 @@ export type NodeMeasurements = RuntimeMeasurements &
     readonly pleg: PlegMeasurements;
     readonly csi: CsiMeasurements;
     readonly devices: DeviceMeasurements;
+    readonly dra: DraMeasurements;
     readonly placement: PlacementMeasurements;
   };
 

@@ -1,4 +1,5 @@
 /** What of the node's devices, CPUs and memory is given out to single containers, and what there is of it. */
+import type { Container, Pod } from './kubernetes.ts';
 
 export interface HeldDevices {
   /** `example.com/gpu`. */
@@ -15,6 +16,24 @@ export interface HeldMemory {
   readonly numaNodes: readonly number[];
 }
 
+/** A ResourceClaim, with what its drivers have prepared. */
+export interface HeldClaim {
+  readonly name: string;
+  readonly namespace: string;
+  readonly drivers: Readonly<
+    Record<
+      string,
+      readonly {
+        readonly pool: string;
+        readonly device: string;
+        /** Empty: the device is not shared. */
+        readonly shareId: string;
+        readonly cdiIds: readonly string[];
+      }[]
+    >
+  >;
+}
+
 export interface HeldResources {
   readonly devices: readonly HeldDevices[];
   /** CPUs that nobody else uses; of all that can be given out, those that are not reserved. */
@@ -24,7 +43,7 @@ export interface HeldResources {
 
 /** Where the parts of a node that give such resources out are asked for them. */
 export interface ResourceHolders {
-  ofContainer(podUID: string, container: string): HeldResources;
+  ofContainer(pod: Pod, container: Container): HeldResources & { readonly claims: readonly HeldClaim[] };
   /** All that containers can be given, whether it is taken or not. */
   allocatable(): HeldResources;
 }

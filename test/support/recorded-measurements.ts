@@ -13,6 +13,7 @@ import type {
   RequestedCondition,
   RequestMeasurements,
   DeviceMeasurements,
+  DraMeasurements,
   PlacementMeasurements,
   ResizeMeasurements,
   StartMeasurements,
@@ -67,6 +68,12 @@ export class RecordedMeasurements implements Measurements {
   readonly devices: DeviceMeasurements = {
     registered: (resource) => void this.told.push(`${resource} registered`),
     allocated: (resource) => this.#begin(`allocation of ${resource}`),
+  };
+
+  readonly dra: DraMeasurements = {
+    operation: (name) => this.#begin(name),
+    called: (driver, method) => (code) => void this.told.push(`${method} of ${driver}: ${code}`),
+    claimsInUse: (all) => void this.told.push(`${all} claims in use`),
   };
 
   readonly requests: RequestMeasurements = {

@@ -18,6 +18,7 @@ import { NodePods } from './node/node-pods.ts';
 import { NodeShutdown } from './node/node-shutdown.ts';
 import { NodeState } from './node/node-state.ts';
 import { RuntimeWatch } from './node/runtime-watch.ts';
+import type { NodeDra } from './dra/node-dra.ts';
 import type { NodeCsi } from './volumes/node-csi.ts';
 import type { NodeDevicePlugins } from './devices/node-device-plugins.ts';
 import type { NodePlugins } from './plugins/plugin-parts.ts';
@@ -45,6 +46,7 @@ export class NodeAgent {
   readonly csi: NodeCsi | undefined;
   /** Of devices, CPUs and memory that containers have for themselves. */
   readonly holders: ResourceHolders;
+  readonly #dra: NodeDra | undefined;
   readonly #context: ActorContext;
   readonly #options: NodeAgentOptions;
   readonly #runtime: RuntimeWatch;
@@ -87,6 +89,7 @@ export class NodeAgent {
     this.shutdown = this.#buildShutdown();
     this.cluster = options.cluster?.(this.#core());
     this.csi = options.csi?.(this.#core());
+    this.#dra = options.dra?.(this.#core());
     this.devicePlugins = options.devicePlugins?.(this.#core());
     this.plugins = options.plugins?.(this.#core());
     const { supervisor, shutdown, cluster, plugins } = this;
@@ -141,6 +144,7 @@ export class NodeAgent {
     await this.devicePlugins?.stop();
     await this.supervisor.stop();
     this.csi?.stop();
+    this.#dra?.stop();
     await this.cluster?.stop();
   }
 
@@ -254,6 +258,7 @@ export class NodeAgent {
     });
     this.#streams.start();
     this.#eviction?.start();
+    this.#dra?.start();
     this.devicePlugins?.start();
     this.plugins?.start();
     this.#streams.startConfiguration();

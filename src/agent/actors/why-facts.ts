@@ -131,7 +131,7 @@ function heldOf({ supervisor, holders }: WhySources['agent'], lack: Lack): strin
   );
   const all = pods.map((pod) => ({
     name: `${pod.metadata.namespace}/${pod.metadata.name}`,
-    held: initAndRegular(pod).map(({ name }) => holders.ofContainer(pod.metadata.uid, name)),
+    held: initAndRegular(pod).map((container) => holders.ofContainer(pod, container)),
   }));
   return heldText(lack, all, amountOf(holders.allocatable(), lack.part));
 }

@@ -3,6 +3,7 @@ import { certificateMachine } from './certificate-machine.ts';
 import { connectionMachine } from './connection-machine.ts';
 import { csiVolumeMachine } from './csi-volume-machine.ts';
 import { devicePluginMachine } from './device-plugin-machine.ts';
+import { draDriverMachine } from './dra-driver-machine.ts';
 import { evictionMachine } from './eviction-machine.ts';
 import { evictionPluginsMachine } from './eviction-plugins-machine.ts';
 import { leaseMachine } from './lease-machine.ts';
@@ -13,6 +14,7 @@ import { podMachine } from './pod-machine.ts';
 import { preemptionMachine } from './preemption-machine.ts';
 import { probeMachine } from './probe-machine.ts';
 import { resizeMachine } from './resize-machine.ts';
+import { resourceClaimMachine } from './resource-claim-machine.ts';
 import { shutdownMachine } from './shutdown-machine.ts';
 import { statusWriterMachine } from './status-writer-machine.ts';
 import { supervisorMachine } from './supervisor-machine.ts';
@@ -24,6 +26,7 @@ export const machines: Readonly<Record<string, AnyStateMachine>> = {
   connection: connectionMachine,
   csiVolume: csiVolumeMachine,
   devicePlugin: devicePluginMachine,
+  draDriver: draDriverMachine,
   eviction: evictionMachine,
   evictionPlugins: evictionPluginsMachine,
   lease: leaseMachine,
@@ -34,6 +37,7 @@ export const machines: Readonly<Record<string, AnyStateMachine>> = {
   preemption: preemptionMachine,
   probe: probeMachine,
   resize: resizeMachine,
+  resourceClaim: resourceClaimMachine,
   shutdown: shutdownMachine,
   statusWriter: statusWriterMachine,
   supervisor: supervisorMachine,

@@ -2,6 +2,7 @@
 import { map, type Observable } from 'rxjs';
 import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
 import type { NodeDevicePlugins } from '../../agent/actors/devices/node-device-plugins.ts';
+import type { NodeDra } from '../../agent/actors/dra/node-dra.ts';
 import type { NodeCsi } from '../../agent/actors/volumes/node-csi.ts';
 import type { PluginHandlers } from '../../agent/plugins/registration/plugin-handler.ts';
 import type { EvictionParts } from '../../agent/actors/eviction/eviction-figures.ts';
@@ -18,17 +19,17 @@ import type { AgentContext } from '../../types/agent-context.ts';
 import type { DaemonStats } from './daemon-stats.ts';
 import type { DaemonParts } from './daemon-parts.ts';
 
-const NO_HANDLERS: PluginHandlers = new Map();
-
 export function daemonAgent(own: DaemonParts, stats: DaemonStats): NodeAgent {
   const { context, config, parts, facts, cluster, endedPods, askPlugins, shutdownRecord } = own;
-  const { devicePlugins: openDevicePlugins, csi: openCsi } = own;
+  const { devicePlugins: openDevicePlugins, csi: openCsi, dra: openDra } = own;
   const sources = {
     ...podSources(config, { keepsLastGood: true, objects: own.localObjects }),
     ...(cluster && { api: cluster.pods }),
   };
   let devicePlugins: NodeDevicePlugins | undefined;
   let csi: NodeCsi | undefined;
+  let dra: NodeDra | undefined;
+  const driverHandlers = (): PluginHandlers => new Map([...(csi?.handlers ?? []), ...(dra?.handlers ?? [])]);
   const blocked = new Map<PodSource, readonly SourceProblem[]>();
   const agent: NodeAgent = new NodeAgent(context, {
     ...nodeAgentOptions(config, { parts, facts }),
@@ -41,9 +42,9 @@ export function daemonAgent(own: DaemonParts, stats: DaemonStats): NodeAgent {
     cluster: cluster && ((core: AgentCore) => cluster.join(core, facts, parts.devices)),
     objectChanges: own.objects?.changes,
     csi: openCsi && ((core) => (csi = openCsi(core))),
+    dra: openDra && ((core) => (dra = openDra(core))),
     devicePlugins:
-      openDevicePlugins &&
-      ((core) => (devicePlugins = openDevicePlugins(core, csi?.handlers ?? NO_HANDLERS))),
+      openDevicePlugins && ((core) => (devicePlugins = openDevicePlugins(core, driverHandlers()))),
     plugins:
       askPlugins &&
       ((core: AgentCore) =>
@@ -52,7 +53,7 @@ export function daemonAgent(own: DaemonParts, stats: DaemonStats): NodeAgent {
           nodeFacts: () => agent.nodeFacts(),
           stats: () => stats.provider(),
           cluster,
-          handlers: new Map([...(devicePlugins?.handlers ?? []), ...(csi?.handlers ?? [])]),
+          handlers: new Map([...(devicePlugins?.handlers ?? []), ...driverHandlers()]),
         })),
     eviction: {
       configuration: evictionConfiguration(config),

@@ -2,6 +2,7 @@
 import type { Observable } from 'rxjs';
 import type { ActorContext } from '../../agent/actors/actor-context.ts';
 import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
+import type { NodeDra } from '../../agent/actors/dra/node-dra.ts';
 import type { NodeCsi } from '../../agent/actors/volumes/node-csi.ts';
 import type { PluginHandlers } from '../../agent/plugins/registration/plugin-handler.ts';
 import type { NodeDevicePlugins } from '../../agent/actors/devices/node-device-plugins.ts';
@@ -67,6 +68,8 @@ export interface DaemonParts {
   readonly devicePlugins: ((core: AgentCore, others: PluginHandlers) => NodeDevicePlugins) | undefined;
   /** Undefined where no CSI driver can serve the node. */
   readonly csi: ((core: AgentCore) => NodeCsi) | undefined;
+  /** Undefined where no DRA driver can serve the node. */
+  readonly dra: ((core: AgentCore) => NodeDra) | undefined;
   readonly flightRecorder: FlightRecorder | undefined;
   readonly page: DaemonPage;
   /** Resolves when the agent cannot go on, with the reason. */
@@ -104,11 +107,14 @@ export async function openDaemonParts(
     const localObjects = cluster ? undefined : await openLocalObjects(context, config);
     const objects = cluster?.objects ?? localObjects;
     const { runtimeClasses, objects: storage } = cluster ?? {};
-    const node = await openNode(config, context, { runtimeClasses, objects, storage });
+    const ofCluster = { runtimeClasses, storage, resourceClaims: storage };
+    const node = await openNode(config, context, { objects, ...ofCluster });
     const shutdownRecord = openRecordOfShutdown(config, logger, metrics);
     const askPlugins = await evictionPlugins(config);
     const devicePlugins = await devicePluginsOf(config, node.parts);
-    const plugins = { askPlugins, devicePlugins, csi: await csiOf(config, cluster, node.parts) };
+    const csi = await csiOf(config, cluster, node.parts);
+    const dra = await draOf(config, cluster, node.parts);
+    const plugins = { askPlugins, devicePlugins, csi, dra };
     return { endedPods, instanceCounts, shutdownRecord, ...plugins, objects, localObjects, ...node };
   })().catch(async (error: unknown) => {
     await cluster?.close();
@@ -179,6 +185,16 @@ async function csiOf(
   if (cluster === undefined || csi === undefined) return undefined;
   const { openCsi } = await import('./open-csi.ts');
   return (core) => openCsi(core, { csi, cluster, nodeName });
+}
+
+async function draOf(
+  { nodeName }: StateletConfig,
+  cluster: Cluster | undefined,
+  { dra }: NodeParts,
+): Promise<DaemonParts['dra']> {
+  if (cluster === undefined || dra === undefined) return undefined;
+  const { openDra } = await import('./open-dra.ts');
+  return (core) => openDra(core, { dra, cluster, nodeName });
 }
 
 /** The code for device plugins is loaded only where pods can have devices. The folder of plugins has one watcher. */

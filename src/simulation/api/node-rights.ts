@@ -58,17 +58,21 @@ export class NodeRights {
       case 'secrets':
         return this.#whyNoContent(attempt, attempt.target.resource);
       // No simulated pod has a claim, asks for a token or has trust bundles, and no simulated node has clients about whom it would ask.
-      // None has a CSI driver, and Katalyst's objects are not simulated. Budgets are read by the user that writes taints.
+      // None has a driver of CSI or DRA, and Katalyst's objects are not simulated. Budgets are read by the user that writes taints.
       case 'adminqosconfigurations':
+      case 'authconfigurations':
       case 'csidrivers':
       case 'csinodes':
       case 'customnodeconfigs':
       case 'customnoderesources':
+      case 'customresourcedefinitions':
       case 'volumeattachments':
       case 'clustertrustbundles':
       case 'poddisruptionbudgets':
       case 'persistentvolumeclaims':
       case 'persistentvolumes':
+      case 'resourceclaims':
+      case 'resourceslices':
       case 'serviceaccounts':
       case 'tokenreviews':
       case 'subjectaccessreviews':

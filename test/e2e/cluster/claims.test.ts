@@ -104,17 +104,6 @@ describeOnCluster(
       const { status } = await cluster.podIs('Succeeded', name, (pod) => pod.status?.phase === 'Succeeded');
       return status?.containerStatuses?.[0]?.state?.terminated?.message;
     };
-    const told = async (name: string, text: string) => {
-      const selector = `--field-selector=involvedObject.name=${name}`;
-      const messages = () => kubectl('get', 'events', selector, '-o', 'jsonpath={.items[*].message}');
-      await waitFor(async () => (await messages()).includes(text), {
-        what: `an event of ${name}: ${text}`,
-        pauseMs: 250,
-      }).catch(async (error: unknown) => {
-        throw new Error(`${String(error)}; told was: ${await messages()}`, { cause: error });
-      });
-    };
-
     test('a local volume is read, written, in part, by its group, and outlives the pod', async () => {
       await cluster.controlPlane.apply(local('orders'), claim('orders'));
       await create(
@@ -185,9 +174,9 @@ describeOnCluster(
       const about = 'failed to process volumes=[data]: error processing PVC default/late:';
       const lists = 'Unable to attach or mount volumes: unmounted volumes=[data], unattached volumes=[]';
       const why = 'failed to fetch PVC from API server: persistentvolumeclaims "late" not found';
-      await told('patient', `${lists}, ${about} ${why}`);
+      await cluster.told('patient', `${lists}, ${about} ${why}`);
       await cluster.controlPlane.apply(claim('late'));
-      await told('patient', `${about} PVC is not bound`);
+      await cluster.told('patient', `${about} PVC is not bound`);
       await cluster.controlPlane.apply(local('late'));
       expect(await messageOf('patient')).toBe('kept');
     });
@@ -199,7 +188,7 @@ describeOnCluster(
       expect(await messageOf('first')).toBe('kept');
       await cluster.controlPlane.apply(local('taken'), claim('second-data', { storageClassName: 'taken' }));
       await create('second', { name: 'data', ephemeral }, 'cat /data/file');
-      await told(
+      await cluster.told(
         'second',
         'PVC default/second-data was not created for pod default/second (pod is not owner)',
       );
@@ -223,28 +212,31 @@ describeOnCluster(
       const devices = cluster.server({ volumeDevices: [{ name: 'data', devicePath: '/dev/x' }] });
       await create('block', claimed('block'), undefined, { containers: [devices] });
       await create('inline', { name: 'data', nfs: { server: '127.0.0.1', path: '/' } }, undefined);
-      await told(
+      await cluster.told(
         'nfs',
         'MountVolume.SetUp failed for volume "pv-nfs" : a PersistentVolume of nfs is not supported',
       );
-      await told(
+      await cluster.told(
         'away',
         'MountVolume.NodeAffinity check failed for volume "pv-away" : no matching NodeSelectorTerms',
       );
-      await told(
+      await cluster.told(
         'none',
         `MountVolume.NewMounter initialization failed for volume "pv-none" : path "${disk}/none" does not exist`,
       );
-      await told('options', 'mount options are not supported for this volume type');
-      await told('block', 'block devices (volumeDevices) are not supported');
-      await told('inline', 'MountVolume.SetUp failed for volume "data" : a volume of nfs is not supported');
+      await cluster.told('options', 'mount options are not supported for this volume type');
+      await cluster.told('block', 'block devices (volumeDevices) are not supported');
+      await cluster.told(
+        'inline',
+        'MountVolume.SetUp failed for volume "data" : a volume of nfs is not supported',
+      );
       await cluster.create('dynamic', {
         resourceClaims: [{ name: 'gpu', resourceClaimName: 'gpu' }],
         containers: [cluster.server({ resources: { claims: [{ name: 'gpu' }] } })],
       });
-      await told(
+      await cluster.told(
         'dynamic',
-        'Failed to prepare dynamic resources: dynamic resource allocation is not supported',
+        'Failed to prepare dynamic resources: prepare dynamic resources: fetch ResourceClaim gpu: resourceclaims.resource.k8s.io "gpu" not found',
       );
       await kubectl('delete', 'pods', '--all', '--timeout=120s');
       expect(await cluster.bed.containerd.leftovers()).toEqual([]);
@@ -256,7 +248,10 @@ describeOnCluster(
       await create('one', claimed('single'), undefined);
       await cluster.podIsReady('one');
       await create('two', claimed('single'), undefined);
-      await told('two', 'volume uses the ReadWriteOncePod access mode and is already in use by another pod');
+      await cluster.told(
+        'two',
+        'volume uses the ReadWriteOncePod access mode and is already in use by another pod',
+      );
       await kubectl('delete', 'pod', 'one', '--timeout=120s');
       await cluster.podIsReady('two');
     });
@@ -267,7 +262,7 @@ describeOnCluster(
       const { status } = await cluster.podIsReady('holder');
       await kubectl('delete', 'persistentvolumeclaim', 'held', '--wait=false');
       await create('new', claimed('held'), undefined);
-      await told('new', 'error processing PVC default/held: PVC is being deleted');
+      await cluster.told('new', 'error processing PVC default/held: PVC is being deleted');
       await cluster.daemon.end('SIGKILL');
       await cluster.startDaemon();
       const id = status?.containerStatuses?.[0]?.containerID?.slice('containerd://'.length) ?? '';

@@ -76,6 +76,7 @@ const CREATED_BY_UPDATE = new Set([
 const VERSIONED = new Set([
   ...['leases.coordination.k8s.io', 'runtimeclasses.node.k8s.io', 'poddisruptionbudgets.policy'],
   ...['csidrivers', 'csinodes', 'volumeattachments'].map((name) => `${name}.storage.k8s.io`),
+  ...['resourceclaims', 'resourceslices'].map((name) => `${name}.resource.k8s.io`),
 ]);
 const SYSTEM_NAMESPACES = new Set(['default', 'kube-system', 'kube-public']);
 

@@ -59,6 +59,7 @@ const REVIEWS = new Set([
 const TOLD_WHEN_DELETED = new Set([
   ...['pods', 'services', 'serviceaccounts', 'podtemplates', 'resourcequotas', 'persistentvolumes'],
   ...['persistentvolumeclaims', 'csidrivers', 'csinodes', 'storageclasses', 'volumeattachments'],
+  ...['deviceclasses', 'resourceclaims', 'resourceclaimtemplates', 'resourceslices'],
 ]);
 /** A subresource that is read and changed like the object itself. */
 const VIEWS = new Set(['', 'status', 'approval', 'finalize', 'ephemeralcontainers', 'resize']);

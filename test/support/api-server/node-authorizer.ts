@@ -42,6 +42,10 @@ export class NodeAuthorizer {
       if (resource.startsWith('persistentvolume')) return this.#whyNoVolume(nodeName, attributes);
       if (resource === 'serviceaccounts') return this.#whyNoToken(nodeName, attributes);
     }
+    if (group === 'resource.k8s.io' && resource === 'resourceclaims')
+      return this.#whyNoResourceClaim(nodeName, attributes);
+    if (group === 'resource.k8s.io' && resource === 'resourceslices')
+      return this.#whyNoSlice(nodeName, attributes);
     return NODE_RULES.some((each) => allows(each, attributes)) ? undefined : '';
   }
 
@@ -143,6 +147,31 @@ export class NodeAuthorizer {
     return isKnown ? undefined : noRelationship(nodeName);
   }
 
+  #whyNoResourceClaim(
+    nodeName: string,
+    { verb, subresource, namespace, name }: Attributes,
+  ): string | undefined {
+    if (verb !== 'get') return 'can only get individual resources of this type';
+    if (subresource !== '') return 'cannot get subresource';
+    const isUsed = this.#podsOf(nodeName).some(({ metadata, spec, status }) => {
+      const pod = { metadata, spec, status } as unknown as Pod;
+      return metadata.namespace === namespace && claimNames(pod).includes(name);
+    });
+    return isUsed ? undefined : noRelationship(nodeName);
+  }
+
+  /** Others than its own are kept from it when a request is admitted, too. */
+  #whyNoSlice(nodeName: string, { verb, subresource, name, fieldSelector }: Attributes): string | undefined {
+    if (subresource !== '') return 'cannot authorize ResourceSlice subresources';
+    if (verb === 'create') return undefined;
+    if (verb === 'list' || verb === 'watch' || verb === 'deletecollection')
+      return (fieldSelector ?? '').split(',').includes(`spec.nodeName=${nodeName}`)
+        ? undefined
+        : 'can only list/watch/deletecollection resourceslices with nodeName field selector';
+    const slice = this.#store.get('resourceslices.resource.k8s.io', { name }) as AnyObject | undefined;
+    return slice?.spec.nodeName === nodeName ? undefined : noRelationship(nodeName);
+  }
+
   #whyNoToken(nodeName: string, { verb, subresource, namespace, name }: Attributes): string | undefined {
     const isGet = verb === 'get' && subresource === '';
     if (!isGet && (verb !== 'create' || name === ''))
@@ -153,6 +182,18 @@ export class NodeAuthorizer {
     );
     return isUsed ? undefined : noRelationship(nodeName);
   }
+}
+
+/** Of its ResourceClaims, as far as they are known. */
+function claimNames({ spec, status }: Pod): readonly string[] {
+  const own = (spec.resourceClaims ?? []).map(
+    ({ name, resourceClaimName }) =>
+      resourceClaimName ??
+      status?.resourceClaimStatuses?.find((made) => made.name === name)?.resourceClaimName,
+  );
+  return [...own, status?.extendedResourceClaimStatus?.resourceClaimName].filter(
+    (name) => name !== undefined,
+  );
 }
 
 function isNamed({ metadata }: AnyObject, namespace: string, name: string): boolean {

@@ -45,6 +45,7 @@ const SELECTABLE: Readonly<Record<string, readonly string[]>> = {
     ...['reason', 'reportingController', 'type'],
   ],
   'certificatesigningrequests.certificates.k8s.io': ['spec.signerName'],
+  'resourceslices.resource.k8s.io': ['spec.nodeName', 'spec.driver'],
   replicationcontrollers: ['status.replicas'],
   'jobs.batch': ['status.successful'],
 };

@@ -126,6 +126,12 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
     ['RoleBinding', 'rolebindings', NAMESPACED],
     ['Role', 'roles', NAMESPACED],
   ],
+  'resource.k8s.io/v1': [
+    ['DeviceClass', 'deviceclasses', CLUSTER],
+    ['ResourceClaim', 'resourceclaims', NAMESPACED, STATUS],
+    ['ResourceClaimTemplate', 'resourceclaimtemplates', NAMESPACED],
+    ['ResourceSlice', 'resourceslices', CLUSTER],
+  ],
   'scheduling.k8s.io/v1': [['PriorityClass', 'priorityclasses', CLUSTER, { short: ['pc'] }]],
   'storage.k8s.io/v1': [
     ['CSIDriver', 'csidrivers', CLUSTER],

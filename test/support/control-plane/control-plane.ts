@@ -212,6 +212,13 @@ export class ControlPlane {
     return (JSON.parse(answer) as { readonly status: { readonly token: string } }).status.token;
   }
 
+  /** Binds a pod of the namespace `default`, as a scheduler does. */
+  async bind(pod: string, nodeName: string): Promise<void> {
+    const target = { apiVersion: 'v1', kind: 'Node', name: nodeName };
+    const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: pod }, target };
+    await this.#send('POST', `/api/v1/namespaces/default/pods/${pod}/binding`, binding);
+  }
+
   /** Deletes the objects at the path of a resource. They may be there for a while. */
   async deleteAll(path: string): Promise<void> {
     await this.#send('DELETE', path);

@@ -7,6 +7,7 @@ import type { ShutdownPeriod } from '../../../types/node-settings.ts';
 import type { AgentCore, ClusterParts } from '../cluster/cluster-parts.ts';
 import type { EvictionParts } from '../eviction/eviction-figures.ts';
 import type { NodeDevicePlugins } from '../devices/node-device-plugins.ts';
+import type { NodeDra } from '../dra/node-dra.ts';
 import type { NodeCsi } from '../volumes/node-csi.ts';
 import type { NodePlugins } from '../plugins/plugin-parts.ts';
 import type { InstanceCountsStore } from '../../runtime/pods/instance-counts.ts';
@@ -42,6 +43,8 @@ export interface NodeAgentOptions {
   readonly devicePlugins?: (core: AgentCore) => NodeDevicePlugins;
   /** Makes the part for volumes of CSI drivers. Without it there are none. */
   readonly csi?: ((core: AgentCore) => NodeCsi) | undefined;
+  /** Makes the part for DRA drivers and what they prepare. Without it pods have no ResourceClaims. */
+  readonly dra?: ((core: AgentCore) => NodeDra) | undefined;
   /** How long pods have when the node shuts down, by rising priority. Empty: a shutdown does not wait for pods. */
   readonly shutdownPeriods?: readonly ShutdownPeriod[];
   /** Without it, when pods were ended for a shutdown is forgotten when the agent stops. */

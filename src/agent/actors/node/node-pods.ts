@@ -53,10 +53,11 @@ export class NodePods {
     this.#containerExitLog = new ContainerExitLog(logger);
     const desired = this.#desired;
     const statusManager = new StatusManager(context, desired);
-    const { devices, csi } = agent.parts;
+    const { devices, csi, dra } = agent.parts;
     const registry = new PodRegistry(loop.context, {
       synced: () => loop.synced,
-      waits: [devices?.waits, csi].filter((waits) => waits !== undefined),
+      waits: [devices?.waits, csi, dra].filter((waits) => waits !== undefined),
+      holdsClaims: (uid) => dra?.holds(uid) === true,
       observers: measurements ? [podObserver(measurements)] : [],
     });
     this.#resizeStates = new ResizeStates(loop.context);
@@ -118,6 +119,7 @@ export class NodePods {
       statusManager: this.statusManager,
       ended: this.#ended,
       devices: agent.parts.devices,
+      dra: agent.parts.dra,
       podRuntime: this.#podRuntime,
       resizes: this.#resizeStates,
       containerExitLog: this.#containerExitLog,

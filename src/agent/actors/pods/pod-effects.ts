@@ -42,6 +42,7 @@ import {
   isResizeInProgress,
 } from '../../policies/resize/resize-actions.ts';
 import type { DeviceManager } from '../../runtime/devices/device-manager.ts';
+import type { DraNode } from '../../runtime/dra/dra-node.ts';
 import { type PodNode, PrepareError } from '../../runtime/node/pod-node.ts';
 import { type PodRuntime, RESIZE_ERROR } from '../../runtime/pods/pod-runtime.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
@@ -68,6 +69,8 @@ export interface PodEffectsParts {
   readonly ended: Pick<EndedPods, 'kept'>;
   /** Undefined where pods can have no devices. */
   readonly devices: Pick<DeviceManager, 'statusOf'> | undefined;
+  /** Undefined where pods can have no ResourceClaims. */
+  readonly dra: Pick<DraNode, 'statusOf'> | undefined;
   /** Its state is asked for where it did not answer an effect, or its network may be ready by now. */
   readonly runtime: Pick<RuntimeWatch, 'name' | 'state' | 'check'>;
   /** Addresses of the node, the primary one first. */
@@ -309,7 +312,13 @@ function statusFacts(
     startFailures: deps.podRuntime.startFailures(uid),
     override: statusOverride,
     resize: deps.resizes.conditionsOf(uid),
-    devicesOf: (container) => deps.devices?.statusOf(uid, container),
+    devicesOf: (container) => {
+      const all = [
+        ...(deps.devices?.statusOf(uid, container) ?? []),
+        ...(deps.dra?.statusOf(pod, container) ?? []),
+      ];
+      return all.length === 0 ? undefined : all;
+    },
     probeResults: (probe, containerId) =>
       results[probe].get(containerId) ?? resultBeforeRestart(before, probe, containerId),
     runtimeName: deps.runtime.name,

@@ -38,6 +38,8 @@ export interface PodRegistryParts {
   readonly synced: () => boolean;
   readonly observers?: readonly PodObserver[];
   readonly waits?: readonly PodWaits[];
+  /** A driver may still have something prepared for the pod. */
+  readonly holdsClaims?: (uid: string) => boolean;
 }
 
 export class PodRegistry {
@@ -132,8 +134,12 @@ export class PodRegistry {
 
   // The questions of docs/lifecycle.md. Each takes a UID.
 
-  /** Before all sources are seen, something of an unknown pod may run. */
+  /**
+   * Before all sources are seen, something of an unknown pod may run. Its claims count too: others get them as soon as the API server hears
+   * that the pod has ended.
+   */
   couldHaveRunningContainers(uid: string): boolean {
+    if (this.#parts.holdsClaims?.(uid) === true) return true;
     return this.#hasTag(uid, 'couldHaveRunningContainers') ?? !this.#parts.synced();
   }
 

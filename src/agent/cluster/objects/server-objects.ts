@@ -1,5 +1,11 @@
 import type { Observable } from 'rxjs';
-import type { ApiObjects, StorageObjects, KnownServices, TokenWish } from '../../../types/api-objects.ts';
+import type {
+  ApiObjects,
+  KnownServices,
+  ResourceClaimObjects,
+  StorageObjects,
+  TokenWish,
+} from '../../../types/api-objects.ts';
 import type { ChangeDetectionStrategy } from '../../../types/node-settings.ts';
 import type {
   ClusterTrustBundle,
@@ -7,6 +13,7 @@ import type {
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
+  ResourceClaim,
   Secret,
   ServiceAccount,
   TrustBundleSelection,
@@ -45,7 +52,7 @@ export interface ServerObjectsParts {
 }
 
 /** The objects of the API server that pods refer to. They are known while a pod refers to them, and no longer. */
-export class ServerObjects implements ApiObjects, StorageObjects {
+export class ServerObjects implements ApiObjects, StorageObjects, ResourceClaimObjects {
   readonly #source: ObjectSource;
   readonly #references = new ObjectReferences<ConfigObjectReference>();
   readonly #changed: ChangedPods;
@@ -112,6 +119,10 @@ export class ServerObjects implements ApiObjects, StorageObjects {
 
   volumeSecret(namespace: string, name: string): Promise<Secret | undefined> {
     return readObject(this.#access, { resource: 'secrets', namespace, name });
+  }
+
+  resourceClaim(namespace: string, name: string): Promise<ResourceClaim | undefined> {
+    return readObject(this.#access, { resource: 'resourceclaims', namespace, name });
   }
 
   volumeAttachment(name: string): Promise<VolumeAttachment | undefined> {

@@ -20,6 +20,8 @@ const RESOURCES = {
   csidrivers: { group: 'storage.k8s.io', version: 'v1', kind: 'CSIDriver', namespaced: false },
   csinodes: { group: 'storage.k8s.io', version: 'v1', kind: 'CSINode', namespaced: false },
   volumeattachments: { group: 'storage.k8s.io', version: 'v1', kind: 'VolumeAttachment', namespaced: false },
+  resourceclaims: { group: 'resource.k8s.io', version: 'v1', kind: 'ResourceClaim', namespaced: true },
+  resourceslices: { group: 'resource.k8s.io', version: 'v1', kind: 'ResourceSlice', namespaced: false },
   services: { group: '', version: 'v1', kind: 'Service', namespaced: true },
   serviceaccounts: { group: '', version: 'v1', kind: 'ServiceAccount', namespaced: true },
   events: { group: '', version: 'v1', kind: 'Event', namespaced: true },

@@ -15,13 +15,25 @@ export interface VolumeWait {
   readonly since: number;
 }
 
-export type PodWait = PluginWait | VolumeWait;
+/** A step of a ResourceClaim that a pod waits for. */
+export interface ClaimWait {
+  readonly claim: string;
+  readonly drivers: readonly string[];
+  readonly step: 'prepared' | 'unprepared';
+  /** Unix ms. */
+  readonly since: number;
+}
+
+export type PodWait = PluginWait | VolumeWait | ClaimWait;
 
 /** `since`: in words. */
 export function podWaitText(wait: PodWait, since: string): string {
-  const what =
-    'volume' in wait
-      ? `volume ${wait.volume} to be ${wait.step}`
-      : `the device plugin of ${wait.resource} to answer ${wait.call}`;
-  return `has waited since ${since} for ${what}`;
+  return `has waited since ${since} for ${whatIsAwaited(wait)}`;
+}
+
+function whatIsAwaited(wait: PodWait): string {
+  if ('volume' in wait) return `volume ${wait.volume} to be ${wait.step}`;
+  if ('claim' in wait)
+    return `resource claim ${wait.claim} to be ${wait.step} by DRA driver ${wait.drivers.join(', ')}`;
+  return `the device plugin of ${wait.resource} to answer ${wait.call}`;
 }

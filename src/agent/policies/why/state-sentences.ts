@@ -194,6 +194,29 @@ const CSI_VOLUME: Sentences = {
   Stopped: 'is left as it is: the agent stops',
 };
 
+const DRA_DRIVER: Sentences = {
+  Connected: 'can be asked',
+  'Away.Link.Unregistered': 'has no socket',
+  'Away.Link.Connecting': 'has registered, and is being connected',
+  'Away.Link.Pausing': 'does not listen at its socket; that is tried again',
+  'Away.Slices.Kept': 'is away, and the cluster still counts on its devices',
+  'Away.Slices.Removing': 'is away, and its ResourceSlices are being deleted',
+  'Away.Slices.Removed': 'is away, and the cluster has none of its devices here',
+  Forgotten: 'has gone, and nothing of it is left',
+  Stopped: 'is not asked any more: the agent stops',
+};
+
+const RESOURCE_CLAIM: Sentences = {
+  Known: 'may have been prepared by an earlier agent',
+  Preparing: 'is being prepared by its drivers',
+  Prepared: 'can be had by pods',
+  Failed: 'could not be prepared; the next try of a pod begins anew',
+  Unpreparing: 'is used by no pod any more, and is being given up',
+  UnprepareFailed: 'could not be given up; that is tried again',
+  Gone: 'is not on this node any more',
+  Stopped: 'is left as it is: the agent stops',
+};
+
 const POD_KILL: Sentences = {
   Requesting: 'is being asked for',
   BackingOff: 'was not taken; it is asked for again',
@@ -216,6 +239,7 @@ const CHARTS: Readonly<Record<string, Sentences>> = {
   connection: CONNECTION,
   csiVolume: CSI_VOLUME,
   devicePlugin: DEVICE_PLUGIN,
+  draDriver: DRA_DRIVER,
   eviction: EVICTION,
   evictionPlugins: EVICTION_PLUGINS,
   lease: LEASE,
@@ -226,6 +250,7 @@ const CHARTS: Readonly<Record<string, Sentences>> = {
   preemption: PREEMPTION,
   probe: PROBE,
   resize: RESIZE,
+  resourceClaim: RESOURCE_CLAIM,
   shutdown: SHUTDOWN,
   statusWriter: STATUS_WRITER,
   supervisor: SUPERVISOR,

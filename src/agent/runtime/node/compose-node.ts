@@ -127,7 +127,7 @@ export function podOfUID(uid: string): PodReference {
   return { uid, name: '', namespace: '' };
 }
 
-/** There are no dynamic resources: a pod that claims some waits, as without them it must not run. */
+/** Of a node without DRA drivers: a pod that claims devices of them waits, as without them it must not run. */
 export const RESOURCE_CLAIMS: PodSubsystem = {
   name: 'resource claims',
   prepare: (pod) => orPrepareError('FailedPrepareDynamicResources', () => promiseOf(() => refuseClaims(pod))),

@@ -8,6 +8,8 @@ import { appArmorRejection } from '../../policies/security/apparmor.ts';
 import { sysctlRejection } from '../../policies/security/sysctls.ts';
 import type { DeviceManager } from '../devices/device-manager.ts';
 import { deviceSubsystem } from '../devices/device-subsystem.ts';
+import { claimSubsystem } from '../dra/claim-subsystem.ts';
+import type { DraNode } from '../dra/dra-node.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import { cgroupSubsystem, processSubsystem } from './cgroup-subsystems.ts';
 import type { PodDNSSource } from './pod-dns-source.ts';
@@ -34,6 +36,8 @@ export interface CriNodeOptions extends CriPodDetailsOptions {
   /** Whether the kernel enforces AppArmor. */
   readonly appArmor: boolean;
   readonly devices: DeviceManager;
+  /** Undefined where no DRA driver can serve this node. */
+  readonly dra?: DraNode | undefined;
   readonly logs: ContainerLogManager;
   readonly logLinks: LogLinks;
   /** Only of a node that gives devices, CPUs or memory to containers. */
@@ -53,10 +57,11 @@ export function criNode(options: CriNodeOptions): PodNode {
  * In the order in which a pod is prepared; it is released and removed in the reverse order. Processes end before anything is removed.
  * Logs go next: that helps on a full disk, whatever may fail afterwards. Volumes are made of objects, which are forgotten once the volumes
  * are gone. The ids of the pod's user namespace are free once nothing of the pod runs or is mounted. The folder that has their record goes
- * when all else is gone. Devices, CPUs and memory are given to a pod that nothing else has rejected, and are free when its containers have ended.
+ * when all else is gone. Devices, CPUs and memory are given to a pod that nothing else has rejected, and are free when its containers have ended. Drivers may need what is
+ * mounted for a pod: claims are prepared after volumes, and unprepared before.
  */
 function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
-  const { allowedUnsafeSysctls, appArmor, images, topology, cpus, memory } = options;
+  const { allowedUnsafeSysctls, appArmor, images, topology, cpus, memory, dra } = options;
   return [
     { name: 'sysctls', admit: (pod) => sysctlRejection(pod, allowedUnsafeSysctls) },
     { name: 'AppArmor', admit: (pod) => appArmorRejection(pod, appArmor) },
@@ -70,12 +75,12 @@ function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
     { name: 'start times', remove: ({ uid }) => options.startTimes.remove(uid) },
     { name: 'known containers', remove: ({ uid }) => options.knownContainers.remove(uid) },
     deviceSubsystem(options.devices),
-    RESOURCE_CLAIMS,
     podFolders(options),
     { name: 'user namespaces', release: (uid) => options.users.release(uid) },
     cgroupSubsystem(options.cgroups),
     objectSubsystem(options.objects),
     volumes(options),
+    dra ? claimSubsystem(dra) : RESOURCE_CLAIMS,
     hostsFile(options),
     dns(options),
     logLinks(options),

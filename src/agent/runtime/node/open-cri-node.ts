@@ -6,7 +6,7 @@ import type { CredentialProviderConfig } from '../../policies/images/credential-
 import type { NodeReservations } from '../../policies/node/node-allocatable.ts';
 import { idSpace } from '../../policies/security/id-mappings.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
-import type { ApiObjects, StorageObjects } from '../../../types/api-objects.ts';
+import type { ApiObjects, ResourceClaimObjects, StorageObjects } from '../../../types/api-objects.ts';
 import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
 import type { OwnNodeFacts } from '../../../types/node-facts.ts';
 import type { NodeSettings } from '../../../types/node-settings.ts';
@@ -18,6 +18,7 @@ import { namingOOMKills } from '../cgroups/pod-oom-kills.ts';
 import { joinCgroup } from '../cgroups/delegation.ts';
 import { openTopologyManager } from '../topology/open-topology-manager.ts';
 import { DeviceManager } from '../devices/device-manager.ts';
+import type { DraNode } from '../dra/dra-node.ts';
 import { checkpointIn, DevicesFile } from '../devices/devices-file.ts';
 import { createCriRuntime } from '../cri/cri-runtime.ts';
 import { criNode } from './cri-node.ts';
@@ -65,6 +66,8 @@ export interface CriNodeSetup {
   readonly objects?: ApiObjects;
   /** Without it, no CSI driver serves this node. */
   readonly storage?: StorageObjects | undefined;
+  /** Without it, no DRA driver serves this node. */
+  readonly resourceClaims?: ResourceClaimObjects | undefined;
   /** Plugins that are asked for credentials of registries. */
   readonly credentialProviders?: CredentialProviderConfig;
 }
@@ -82,6 +85,7 @@ interface Parts {
   readonly ownCpus: CpuAssignments | undefined;
   readonly memory: PodSubsystem | undefined;
   readonly csi: CsiNode | undefined;
+  readonly dra: DraNode | undefined;
 }
 
 /** Rejects where this machine cannot run pods of a CRI runtime, for example because a cgroup controller is missing. */
@@ -101,6 +105,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
   const capabilities = new RuntimeCapabilities(runtime);
   const devices = openDevices(context, setup);
   const csi = await openCsiNode(context, setup);
+  const dra = await openDraNode(context, setup);
   const { plugins, ...ofImages } = await openImages(context, setup, runtime);
   const { images } = ofImages;
   const upkeep = new NodeUpkeep(context, {
@@ -127,15 +132,18 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
       ownCpus: cpus,
       memory: memory && (await memoryPart(memory)),
       csi,
+      dra,
     }),
     devices,
     csi,
+    dra,
     cpus,
     memory,
     cgroupDriver: () => cgroups.driver,
     start: (view) => {
       upkeep.start(view);
       devices.start(view);
+      dra?.start(view);
       cpusets?.updates.start(view);
       oomWatch = new OOMWatch(context);
     },
@@ -191,6 +199,17 @@ async function openCsiNode(
   if (objects === undefined || storage === undefined) return undefined;
   const { CsiNode } = await import('../volumes/csi/csi-node.ts');
   return new CsiNode(context, { rootDir, nodeName, objects, storage });
+}
+
+/** Its code is loaded only in a cluster. */
+async function openDraNode(
+  context: AgentContext,
+  { rootDir, resourceClaims: objects }: CriNodeSetup,
+): Promise<DraNode | undefined> {
+  if (objects === undefined) return undefined;
+  const { DraNode } = await import('../dra/dra-node.ts');
+  const { claimsFile } = await import('../dra/claims-file.ts');
+  return new DraNode(context, { objects, file: claimsFile(rootDir) });
 }
 
 /** Undefined where containers share all CPUs. */

@@ -19,6 +19,7 @@ import type { CpuAssignments } from '../cpus/cpu-manager.ts';
 import type { HeldMemoryBlocks } from '../memory-manager/memory-manager.ts';
 import type { CsiNode } from '../volumes/csi/csi-node.ts';
 import type { DeviceManager } from '../devices/device-manager.ts';
+import type { DraNode } from '../dra/dra-node.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
 export interface ImageInUse {
@@ -225,6 +226,8 @@ export interface NodeParts {
   readonly devices?: DeviceManager;
   /** Undefined where no CSI driver can serve this node. */
   readonly csi?: CsiNode | undefined;
+  /** Undefined where no DRA driver can serve this node. */
+  readonly dra?: DraNode | undefined;
   /** Undefined where no container has CPUs for itself. */
   readonly cpus?: CpuAssignments | undefined;
   /** Undefined where no memory of NUMA nodes is kept for containers. */

@@ -2,15 +2,20 @@ import type { MemoryBlock } from '../../policies/memory-manager/numa-memory.ts';
 import type { HeldMemory, ResourceHolders } from '../../../types/pod-resources.ts';
 import type { NodeParts } from './pod-node.ts';
 
-type ResourceParts = Pick<NodeParts, 'devices' | 'cpus' | 'memory'>;
+type ResourceParts = Pick<NodeParts, 'devices' | 'cpus' | 'memory' | 'dra'>;
 
-export function resourceHolders({ devices, cpus, memory }: ResourceParts): ResourceHolders {
+export function resourceHolders({ devices, cpus, memory, dra }: ResourceParts): ResourceHolders {
   return {
-    ofContainer: (uid, container) => ({
-      devices: devices?.heldResources(uid, container) ?? [],
-      cpuIDs: cpus?.exclusive(uid, container) ?? [],
-      memory: (memory?.held(uid, container) ?? []).map(heldMemory),
-    }),
+    ofContainer: (pod, container) => {
+      const { uid } = pod.metadata;
+      const { name } = container;
+      return {
+        devices: devices?.heldResources(uid, name) ?? [],
+        cpuIDs: cpus?.exclusive(uid, name) ?? [],
+        memory: (memory?.held(uid, name) ?? []).map(heldMemory),
+        claims: dra?.heldClaims(pod, container) ?? [],
+      };
+    },
     allocatable: () => ({
       devices: devices?.healthyResources() ?? [],
       cpuIDs: cpus?.allocatable ?? [],

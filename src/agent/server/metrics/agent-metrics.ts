@@ -34,6 +34,7 @@ import { StartMetrics } from './start-metrics.ts';
 import { PodResourcesMetrics } from './pod-resources-metrics.ts';
 import { CsiMetrics } from './csi-metrics.ts';
 import { DeviceMetrics } from './device-metrics.ts';
+import { DraMetrics } from './dra-metrics.ts';
 import { PlacementMetrics } from './placement-metrics.ts';
 import { ResizeMetrics } from './resize-metrics.ts';
 import { TurnoverMetrics } from './turnover-metrics.ts';
@@ -51,6 +52,7 @@ export class AgentMetrics implements Measurements {
   readonly resizes: ResizeMetrics;
   readonly podResources = new PodResourcesMetrics();
   readonly devices: DeviceMetrics;
+  readonly dra: DraMetrics;
   readonly placement: PlacementMetrics;
   readonly nodeLife: NodeLifeMetrics;
   readonly requests: RequestMetrics;
@@ -93,6 +95,7 @@ export class AgentMetrics implements Measurements {
     this.#pods = new PodMetrics(nowMs);
     this.resizes = new ResizeMetrics(nowMs);
     this.devices = new DeviceMetrics(nowMs);
+    this.dra = new DraMetrics(nowMs);
     this.placement = new PlacementMetrics(nowMs);
     this.nodeLife = new NodeLifeMetrics(nowMs);
     this.requests = new RequestMetrics(nowMs);
@@ -288,6 +291,7 @@ export class AgentMetrics implements Measurements {
       ...this.resizes.metrics(),
       ...this.podResources.metrics(),
       ...this.devices.metrics(),
+      ...this.dra.metrics(),
       ...this.placement.metrics(),
       ...this.nodeLife.metrics(),
       ...this.requests.metrics(),

@@ -34,6 +34,9 @@ export const RESIZE_BOUNDS = [
 /** Of the admission by the topology manager, in milliseconds: 15 bounds, each twice the one before. */
 export const ADMISSION_BOUNDS = Array.from({ length: 15 }, (_, index) => 0.05 * 2 ** index);
 
+/** 15 bounds from 0.1 to 40 s, each larger than the one before by the same factor. */
+export const DRA_BOUNDS = Array.from({ length: 15 }, (_, index) => 0.1 * 400 ** (index / 14));
+
 export const COUNTED = {
   topologyAdmissions: {
     name: 'kubelet_topology_manager_admission_requests_total',
@@ -78,6 +81,14 @@ export const COUNTED = {
   deviceAllocations: {
     name: 'kubelet_device_plugin_alloc_duration_seconds',
     help: '[ALPHA] Duration in seconds to serve a device plugin Allocation request. Broken down by resource name.',
+  },
+  draOperations: {
+    name: 'dra_operations_duration_seconds',
+    help: "[ALPHA] Latency histogram in seconds for the duration of handling all ResourceClaims referenced by a pod when the pod starts or stops. Identified by the name of the operation (PrepareResources or UnprepareResources) and separated by the success of the operation. The number of failed operations is provided through the histogram's overall count.",
+  },
+  draCalls: {
+    name: 'dra_grpc_operations_duration_seconds',
+    help: '[ALPHA] Duration in seconds of the DRA gRPC operations',
   },
   resizesRequested: {
     name: 'kubelet_container_requested_resizes_total',
@@ -379,6 +390,10 @@ export const COUNTED = {
 
 /** Metrics that are set to a new value, where those above are counted up. */
 export const GAUGES = {
+  draClaims: {
+    name: 'dra_resource_claims_in_use',
+    help: '[ALPHA] The number of ResourceClaims that are currently in use on the node, by driver name (driver_name label value) and across all drivers (special value <any> for driver_name). Note that the sum of all by-driver counts is not the total number of in-use ResourceClaims because the same ResourceClaim might use devices from different drivers. Instead, use the count for the <any> driver_name.',
+  },
   sharedCpus: {
     name: 'kubelet_cpu_manager_shared_pool_size_millicores',
     help: '[ALPHA] The size of the shared CPU pool for non-guaranteed QoS pods, in millicores.',

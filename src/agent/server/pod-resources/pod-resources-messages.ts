@@ -18,8 +18,23 @@ export interface ContainerMemory {
   readonly topology: TopologyInfo | undefined;
 }
 
+interface ClaimResource {
+  readonly cdiDevices: readonly { readonly name: string }[];
+  readonly driverName: string;
+  readonly poolName: string;
+  readonly deviceName: string;
+  readonly shareId: string;
+}
+
+export interface DynamicResource {
+  readonly claimName: string;
+  readonly claimNamespace: string;
+  readonly claimResources: readonly ClaimResource[];
+}
+
 interface ContainerResources extends AllocatableResources {
   readonly name: string;
+  readonly dynamicResources: readonly DynamicResource[];
 }
 
 export interface PodResources {
@@ -47,6 +62,20 @@ const containerMemory = message<ContainerMemory>({
   size: field(2, int),
   topology: field(3, topologyInfo),
 });
+const dynamicResource = message<DynamicResource>({
+  claimName: field(2, string),
+  claimNamespace: field(3, string),
+  claimResources: list(
+    4,
+    message<ClaimResource>({
+      cdiDevices: list(1, message<{ name: string }>({ name: field(1, string) })),
+      driverName: field(2, string),
+      poolName: field(3, string),
+      deviceName: field(4, string),
+      shareId: field(5, string),
+    }),
+  ),
+});
 const podResources = message<PodResources>({
   name: field(1, string),
   namespace: field(2, string),
@@ -57,6 +86,7 @@ const podResources = message<PodResources>({
       devices: list(2, containerDevices),
       cpuIDs: list(3, int),
       memory: list(4, containerMemory),
+      dynamicResources: list(5, dynamicResource),
     }),
   ),
 });

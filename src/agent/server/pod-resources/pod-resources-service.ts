@@ -4,6 +4,7 @@ import { StateletError } from '../../../types/errors.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
 import type { PodResourcesMeasurements } from '../../../types/measurements.ts';
 import type {
+  HeldClaim,
   HeldDevices,
   HeldMemory,
   HeldResources,
@@ -13,6 +14,7 @@ import { isRestartableInitContainer } from '../../policies/pod-actions/restart.t
 import {
   type ContainerDevices,
   type ContainerMemory,
+  type DynamicResource,
   GET,
   GET_ALLOCATABLE,
   LIST,
@@ -74,26 +76,27 @@ export function podResourcesServer(parts: PodResourcesParts): GrpcServer {
 }
 
 function resourcesOf(pod: Pod, holders: ResourceHolders): PodResources {
-  const { metadata, spec } = pod;
+  const { spec } = pod;
   const sidecars = (spec.initContainers ?? []).filter(isRestartableInitContainer);
-  return podResources(pod, [...sidecars, ...spec.containers], ({ name }) =>
-    shown(holders.ofContainer(metadata.uid, name)),
-  );
+  return podResources(pod, [...sidecars, ...spec.containers], (container) => {
+    const held = holders.ofContainer(pod, container);
+    return { ...shown(held), dynamicResources: held.claims.map(shownClaim) };
+  });
 }
 
 /** As v1alpha1 knows it. */
 function devicesOf(pod: Pod, holders: ResourceHolders): PodResources {
-  return podResources(pod, pod.spec.containers, ({ name }) => {
-    const { devices } = shown(holders.ofContainer(pod.metadata.uid, name));
+  return podResources(pod, pod.spec.containers, (container) => {
+    const { devices } = shown(holders.ofContainer(pod, container));
     const withoutTopology = devices.map((some) => ({ ...some, topology: undefined }));
-    return { devices: withoutTopology, cpuIDs: [], memory: [] };
+    return { devices: withoutTopology, cpuIDs: [], memory: [], dynamicResources: [] };
   });
 }
 
 function podResources(
   { metadata: { name, namespace } }: Pod,
   containers: readonly Container[],
-  held: (container: Container) => ReturnType<typeof shown>,
+  held: (container: Container) => Omit<PodResources['containers'][number], 'name'>,
 ): PodResources {
   const listed = containers.map((container) => ({ name: container.name, ...held(container) }));
   return { name, namespace, containers: listed };
@@ -109,6 +112,19 @@ function shownDevices({ resourceName, deviceIDs, numaNodes }: HeldDevices): read
   return deviceIDs.flatMap((id) =>
     topologies.map((topology) => ({ resourceName, deviceIDs: [id], topology })),
   );
+}
+
+function shownClaim({ name, namespace, drivers }: HeldClaim): DynamicResource {
+  const claimResources = Object.entries(drivers).flatMap(([driverName, devices]) =>
+    devices.map(({ pool, device, shareId, cdiIds }) => ({
+      cdiDevices: cdiIds.map((id) => ({ name: id })),
+      driverName,
+      poolName: pool,
+      deviceName: device,
+      shareId,
+    })),
+  );
+  return { claimName: name, claimNamespace: namespace, claimResources };
 }
 
 function shownMemory({ memoryType, sizeBytes, numaNodes }: HeldMemory): ContainerMemory {

@@ -8,6 +8,7 @@ import { CpuManager } from '../../../../src/agent/runtime/cpus/cpu-manager.ts';
 import { MemoryManager } from '../../../../src/agent/runtime/memory-manager/memory-manager.ts';
 import { resourceHolders } from '../../../../src/agent/runtime/node/resource-holders.ts';
 import { storedText } from '../../../../src/system/newest-file.ts';
+import { testPod } from '../../../support/pods.ts';
 import type { Container, Pod } from '../../../../src/types/kubernetes.ts';
 
 let rootDir = '';
@@ -53,11 +54,11 @@ test('a container has the CPUs that it has for itself, and can be given those th
   };
   for (const each of [own, sharing]) cpus.allocate(pod, each, undefined);
   const holders = resourceHolders({ cpus });
-  expect(holders.ofContainer('uid-web', 'own').cpuIDs).toEqual([1, 2]);
-  expect(holders.ofContainer('uid-web', 'sharing').cpuIDs).toEqual([]);
+  expect(holders.ofContainer(pod, own).cpuIDs).toEqual([1, 2]);
+  expect(holders.ofContainer(pod, sharing).cpuIDs).toEqual([]);
   expect(holders.allocatable().cpuIDs).toEqual([1, 2, 3]);
   await cpus.release('uid-web');
-  expect(holders.ofContainer('uid-web', 'own').cpuIDs).toEqual([]);
+  expect(holders.ofContainer(pod, own).cpuIDs).toEqual([]);
 });
 
 test('a container has the memory of NUMA nodes that is kept for it', async () => {
@@ -76,14 +77,17 @@ test('a container has the memory of NUMA nodes that is kept for it', async () =>
   memory.allocate(pod, own, undefined);
   const holders = resourceHolders({ memory });
   const ofNodeZero = (sizeBytes: number) => [{ memoryType: 'memory', sizeBytes, numaNodes: [0] }];
-  expect(holders.ofContainer('uid-web', 'own').memory).toEqual(ofNodeZero(300));
+  expect(holders.ofContainer(pod, own).memory).toEqual(ofNodeZero(300));
   expect(holders.allocatable().memory).toEqual(ofNodeZero(800));
   await memory.release('uid-web');
-  expect(holders.ofContainer('uid-web', 'own').memory).toEqual([]);
+  expect(holders.ofContainer(pod, own).memory).toEqual([]);
 });
 
 test('a node without such parts gives out nothing', () => {
   const nothing = { devices: [], cpuIDs: [], memory: [] };
   const holders = resourceHolders({});
-  expect([holders.ofContainer('uid-web', 'main'), holders.allocatable()]).toEqual([nothing, nothing]);
+  const pod = testPod();
+  const [main] = pod.spec.containers;
+  if (main) expect(holders.ofContainer(pod, main)).toEqual({ ...nothing, claims: [] });
+  expect(holders.allocatable()).toEqual(nothing);
 });

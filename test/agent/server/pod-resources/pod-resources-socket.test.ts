@@ -17,7 +17,7 @@ import {
 import { PodResourcesSocket } from '../../../../src/agent/server/pod-resources/pod-resources-socket.ts';
 import type { Method } from '../../../../src/system/grpc/method.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
-import type { HeldResources } from '../../../../src/types/pod-resources.ts';
+import type { HeldClaim, HeldResources } from '../../../../src/types/pod-resources.ts';
 import { apiPod } from '../../../support/agent.ts';
 import { only } from '../../../../src/agent/policies/formats/canonical-json.ts';
 import { RecordedMeasurements } from '../../../support/recorded-measurements.ts';
@@ -29,6 +29,8 @@ const HELD: HeldResources = {
   cpuIDs: [2, 3],
   memory: [{ memoryType: 'memory', sizeBytes: 2 ** 40, numaNodes: [1] }],
 };
+const DEVICE = { pool: 'pool-1', device: 'gpu-0', shareId: '', cdiIds: ['example.com/gpu=0'] };
+const CLAIM: HeldClaim = { name: 'shared', namespace: 'default', drivers: { 'gpu.example.com': [DEVICE] } };
 const NOTHING: HeldResources = { devices: [], cpuIDs: [], memory: [] };
 
 let rootDir: string;
@@ -56,7 +58,8 @@ beforeEach(async () => {
     pod: (namespace, name) =>
       [WEB, OLD].find(({ metadata: m }) => m.namespace === namespace && m.name === name),
     holders: {
-      ofContainer: (uid, name) => (uid === 'uid-web' && name === 'main' ? HELD : NOTHING),
+      ofContainer: (pod, { name }) =>
+        pod === WEB && name === 'main' ? { ...HELD, claims: [CLAIM] } : { ...NOTHING, claims: [] },
       allocatable: () => HELD,
     },
     measurements: measurements.podResources,
@@ -110,6 +113,21 @@ describe('a client', () => {
               ),
               cpuIDs: [2, 3],
               memory: [{ memoryType: 'memory', size: 2 ** 40, topology: { nodes: [{ ID: 1 }] } }],
+              dynamicResources: [
+                {
+                  claimName: 'shared',
+                  claimNamespace: 'default',
+                  claimResources: [
+                    {
+                      driverName: 'gpu.example.com',
+                      poolName: 'pool-1',
+                      deviceName: 'gpu-0',
+                      shareId: '',
+                      cdiDevices: [{ name: 'example.com/gpu=0' }],
+                    },
+                  ],
+                },
+              ],
             },
           ],
         },

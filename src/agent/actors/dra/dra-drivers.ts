@@ -1,0 +1,106 @@
+/** The DRA drivers of this node: they register at the folder of plugins. Each has an actor, until nothing of it is left. */
+import { DRA_PLUGIN_TYPE, draOfferProblem, draServiceOf } from '../../policies/dra/dra-registration.ts';
+import type { ToldHealth } from '../../policies/dra/device-health-list.ts';
+import type {
+  PluginHandler,
+  PluginHandlers,
+  RegisteredPlugin,
+  ServedPlugin,
+} from '../../plugins/registration/plugin-handler.ts';
+import { DraDriver } from '../../runtime/dra/dra-driver.ts';
+import type { DraNode } from '../../runtime/dra/dra-node.ts';
+import { untilDone } from '../../../system/until-done.ts';
+import { StateletError } from '../../../types/errors.ts';
+import type { AgentCore } from '../cluster/cluster-parts.ts';
+import { DraDriverActor } from './dra-driver-actor.ts';
+
+export interface DraDriversParts {
+  readonly dra: DraNode;
+  /** Deletes the ResourceSlices of this node: of one driver, or of all. */
+  readonly removeSlices: (driver: string | undefined, signal: AbortSignal) => Promise<void>;
+}
+
+/** The kubelet's. */
+const REMOVAL_RETRY = { firstMs: 1_000, mostMs: 300_000 };
+
+export class DraDrivers {
+  readonly #core: AgentCore;
+  readonly #parts: DraDriversParts;
+  readonly #drivers = new Map<string, DraDriverActor>();
+  readonly #life = new AbortController();
+
+  constructor(core: AgentCore, parts: DraDriversParts) {
+    this.#core = core;
+    this.#parts = parts;
+  }
+
+  /** For the watcher of the folder of plugins. */
+  get handlers(): PluginHandlers {
+    const handler: PluginHandler = {
+      problemOf: (offer) => draOfferProblem(offer, [...this.#drivers.keys()]),
+      register: (plugin) => this.#serve(plugin),
+    };
+    return new Map([[DRA_PLUGIN_TYPE, handler]]);
+  }
+
+  /** Until drivers register, and tell of their devices anew, no pod is to come for them. */
+  start(): void {
+    void this.#removeSlices(undefined, this.#life.signal).catch(() => undefined);
+  }
+
+  /** Drivers that go from now on stay known to the cluster: this agent ends, not they. */
+  stop(): void {
+    this.#life.abort();
+    for (const driver of this.#drivers.values()) driver.stop();
+  }
+
+  #serve({ name, endpoint, supportedVersions }: RegisteredPlugin): ServedPlugin {
+    const service = draServiceOf(supportedVersions);
+    if (service === undefined)
+      throw new StateletError('Internal', `${name} has no service that is known here`);
+    const { dra } = this.#parts;
+    const driver = new DraDriver({ name, endpoint, service }, this.#core.measurements?.dra);
+    const actor = this.#drivers.get(name) ?? this.#begin(name);
+    dra.drivers.register(driver);
+    actor.registered(driver);
+    return {
+      close: () => {
+        dra.drivers.unregister(driver);
+        actor.socketGone(driver);
+      },
+    };
+  }
+
+  #begin(name: string): DraDriverActor {
+    const { dra } = this.#parts;
+    const actor: DraDriverActor = new DraDriverActor(this.#core, {
+      name,
+      removeSlices: (signal) => this.#removeSlices(name, signal),
+      onConnected: () => this.#core.sync(dra.lacking(name)),
+      onHealth: (devices) => this.#hear(name, devices),
+      onForgotten: () => {
+        if (this.#drivers.get(name) === actor) this.#drivers.delete(name);
+      },
+    });
+    this.#drivers.set(name, actor);
+    return actor;
+  }
+
+  /** The pods that have devices of the driver tell what has become of them. */
+  #hear(name: string, devices: readonly ToldHealth[] | undefined): void {
+    const { drivers, users } = this.#parts.dra;
+    const isNew = devices === undefined ? drivers.forgetHealth(name) : drivers.toldHealth(name, devices);
+    if (isNew) this.#core.sync(users(name));
+  }
+
+  #removeSlices(driver: string | undefined, signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#core;
+    const whose = driver === undefined ? 'this node' : `the DRA driver ${driver}`;
+    return untilDone(clock, () => this.#parts.removeSlices(driver, signal), {
+      ...REMOVAL_RETRY,
+      signal,
+      onFailure: (problem) =>
+        logger.debug({ driver }, `Cannot delete the ResourceSlices of ${whose}: ${problem}`),
+    });
+  }
+}

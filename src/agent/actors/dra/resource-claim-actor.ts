@@ -1,0 +1,126 @@
+/** The actor of a ResourceClaim, and its effects. */
+import type { ActorRefFrom, SnapshotFrom } from 'xstate';
+import { type ResourceClaimFailure, resourceClaimMachine } from '../../machines/resource-claim-machine.ts';
+import type { ClaimState } from '../../policies/dra/claim-devices.ts';
+import type { NodeDrivers } from '../../runtime/dra/node-drivers.ts';
+import { errorMessage, StateletError } from '../../../types/errors.ts';
+import type { ActorContext } from '../actor-context.ts';
+import { agentActor, requestActor } from '../agent-actor.ts';
+
+type Snapshot = SnapshotFrom<typeof resourceClaimMachine>;
+
+export interface ResourceClaimParts {
+  readonly drivers: Pick<NodeDrivers, 'prepare' | 'unprepare'>;
+  /** Resolves when a next agent will know which claims drivers may have prepared. */
+  readonly save: () => Promise<void>;
+  /** It is in another state, or further pods wait for it. */
+  readonly onStep: (pods: readonly string[]) => void;
+  /** Nothing of it is left. */
+  readonly onGone: () => void;
+}
+
+export class ResourceClaimActor {
+  readonly #context: ActorContext;
+  readonly #parts: ResourceClaimParts;
+  readonly #actor: ActorRefFrom<typeof resourceClaimMachine>;
+  /** How many pods wait for it. */
+  #waiting = 0;
+
+  constructor(context: ActorContext, claim: ClaimState, parts: ResourceClaimParts) {
+    this.#context = context;
+    this.#parts = parts;
+    const name = `${claim.namespace}/${claim.name}`;
+    this.#actor = agentActor(context, this.#machine(), {
+      id: `resourceClaim ${name}`,
+      title: `the resource claim ${name}`,
+      input: { claim, now: context.clock.now() },
+    });
+    this.#actor.subscribe(({ context }) => parts.onStep(context.pods));
+    this.#actor.start();
+  }
+
+  get snapshot(): Snapshot {
+    return this.#actor.getSnapshot();
+  }
+
+  /** Resolves when it is prepared. Rejects when that has failed, and as soon as the signal aborts. */
+  async use(pod: string, signal: AbortSignal): Promise<void> {
+    this.#actor.send({ type: 'WANTED', pod, now: this.#context.clock.now() });
+    this.#waiting += 1;
+    try {
+      await this.#settled(signal, (snapshot) =>
+        snapshot.matches('Prepared') ? 'done' : snapshot.matches('Failed') ? 'failed' : undefined,
+      );
+    } finally {
+      this.#waiting -= 1;
+      // Drivers are asked for nothing that no pod waits for: it may be that the pod must not start any more.
+      if (signal.aborted && this.#waiting === 0)
+        this.#actor.send({ type: 'GIVEN_UP', now: this.#context.clock.now() });
+    }
+  }
+
+  /** Resolves when the pod is none of its pods any more. Rejects where it was the last one, and a driver has failed. */
+  async leave(pod: string, signal: AbortSignal): Promise<void> {
+    this.#actor.send({ type: 'LEFT', pod, now: this.#context.clock.now() });
+    await this.#settled(signal, (snapshot) => {
+      if (!snapshot.context.pods.includes(pod)) return 'done';
+      return snapshot.matches('UnprepareFailed') ? 'failed' : undefined;
+    });
+  }
+
+  stop(): void {
+    this.#actor.send({ type: 'STOP' });
+  }
+
+  async #settled(
+    signal: AbortSignal,
+    outcomeOf: (snapshot: Snapshot) => 'done' | 'failed' | undefined,
+  ): Promise<void> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    const abort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort, { once: true });
+    const look = (snapshot: Snapshot) => {
+      const outcome = outcomeOf(snapshot);
+      const { problem = 'the agent stops' } = snapshot.context;
+      if (outcome === 'done') resolve(undefined);
+      else if (outcome === 'failed' || snapshot.status !== 'active')
+        reject(new StateletError('Unavailable', problem));
+    };
+    const subscription = this.#actor.subscribe(look);
+    look(this.snapshot);
+    try {
+      await promise;
+    } finally {
+      subscription.unsubscribe();
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  #machine(): typeof resourceClaimMachine {
+    const { clock } = this.#context;
+    const { drivers, save, onGone } = this.#parts;
+    const failureOf = (error: unknown): ResourceClaimFailure => ({
+      problem: errorMessage(error),
+      now: clock.now(),
+    });
+    return resourceClaimMachine.provide({
+      actors: {
+        // A next agent knows before a driver does that there is something to be unprepared.
+        prepare: requestActor(async (claim, signal) => {
+          await save();
+          signal.throwIfAborted();
+          return { drivers: await drivers.prepare(claim, claim.asker, signal), now: clock.now() };
+        }, failureOf),
+        unprepare: requestActor(async (claim, signal) => {
+          await drivers.unprepare(claim, claim.asker, signal);
+          return clock.now();
+        }, failureOf),
+      },
+      actions: {
+        // While an action runs, the actor has not ended yet.
+        forget: () => queueMicrotask(onGone),
+      },
+    });
+  }
+}

@@ -1,0 +1,106 @@
+/** A DRA driver of this node, which is asked over gRPC on its socket. */
+import type { ClaimKey } from '../../policies/dra/claim-devices.ts';
+import type { ToldHealth } from '../../policies/dra/device-health-list.ts';
+import type { DraService } from '../../policies/dra/dra-registration.ts';
+import { shortLine } from '../../policies/formats/terminal-text.ts';
+import { GrpcClient } from '../../../system/grpc/grpc-client.ts';
+import type { Method } from '../../../system/grpc/method.ts';
+import type { Clock } from '../../../types/clock.ts';
+import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
+import type { DraMeasurements } from '../../../types/measurements.ts';
+import {
+  type PreparedAnswer,
+  prepareMethod,
+  type UnpreparedAnswer,
+  unprepareMethod,
+  WATCH_RESOURCES,
+} from './dra-messages.ts';
+
+/** The kubelet's. */
+const CALL_LIMIT_MS = 45_000;
+const HEALTH_BYTES_MAX = 4 * 1024 * 1024;
+/** Of what a driver says in an error, which becomes an event. */
+export const WORDS_MAX_LENGTH = 500;
+
+type Answers<Answer> = Readonly<Record<string, Answer>>;
+
+export class DraDriver {
+  readonly name: string;
+  readonly endpoint: string;
+  readonly #service: DraService;
+  readonly #measurements: DraMeasurements | undefined;
+  readonly #calls: GrpcClient;
+  /** Calls that are given up may close their connection: this one shows whether the driver is there. */
+  readonly #link: GrpcClient;
+
+  constructor(
+    { name, endpoint, service }: { name: string; endpoint: string; service: DraService },
+    measurements: DraMeasurements | undefined,
+  ) {
+    this.name = name;
+    this.endpoint = endpoint;
+    this.#service = service;
+    this.#measurements = measurements;
+    const errorOf = (_: string, kind: StateletError['kind'], text: string, cause: unknown) =>
+      new StateletError(kind, `DRA driver ${name}: rpc error: code = ${kind} desc = ${text}`, { cause });
+    this.#calls = new GrpcClient(errorOf, endpoint);
+    this.#link = new GrpcClient(errorOf, endpoint);
+  }
+
+  /** Rejects where it does not listen. */
+  connect(signal: AbortSignal): Promise<void> {
+    return this.#link.connect(signal);
+  }
+
+  /** Resolves when its connection has ended. */
+  disconnected(signal: AbortSignal): Promise<void> {
+    return this.#link.disconnected(signal);
+  }
+
+  prepare(claims: readonly ClaimKey[], signal: AbortSignal): Promise<Answers<PreparedAnswer>> {
+    return this.#call(prepareMethod(this.#service), claims, signal);
+  }
+
+  unprepare(claims: readonly ClaimKey[], signal: AbortSignal): Promise<Answers<UnpreparedAnswer>> {
+    return this.#call(unprepareMethod(this.#service), claims, signal);
+  }
+
+  /** `onHealth`: with each list of its devices. Resolves or rejects when it tells no more. */
+  watchHealth(
+    clock: Clock,
+    onHealth: (devices: readonly ToldHealth[]) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const onMessage = (message: Buffer) => onHealth(WATCH_RESOURCES.response.decode(message).devices);
+    return this.#link.watch(
+      WATCH_RESOURCES,
+      {},
+      { clock, signal, messageBytesMax: HEALTH_BYTES_MAX, onMessage },
+    );
+  }
+
+  /** Calls under way reject. */
+  close(): void {
+    this.#calls.close();
+    this.#link.close();
+  }
+
+  async #call<Answer>(
+    method: Method<{ readonly claims: readonly ClaimKey[] }, { readonly claims: Answers<Answer> }>,
+    claims: readonly ClaimKey[],
+    signal: AbortSignal,
+  ): Promise<Answers<Answer>> {
+    const end = this.#measurements?.called(this.name, method.path);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(CALL_LIMIT_MS)]);
+    try {
+      const answer = await this.#calls.call(method, { claims }, limit);
+      end?.('OK');
+      return answer.claims;
+    } catch (error) {
+      const kind = errorKind(error);
+      end?.(kind);
+      const message = `${method.name}: ${shortLine(errorMessage(error), WORDS_MAX_LENGTH)}`;
+      throw new StateletError(kind, message, { cause: error });
+    }
+  }
+}
