@@ -24,7 +24,7 @@ const WANTED_CPU_MS = 30;
 const CROWD = 500;
 /** Of the event loop, with that many plugins. */
 const WANTED_TURN_MS = 50;
-/** A pass ends when the deadline has passed; timers and the machine's other work come on top. */
+/** A pass ends when the deadline of all questions has passed; timers and the machine's other work come on top. */
 const WANTED_MS = TIMEOUT_MS * 1.1;
 const US_PER_MS = 1000;
 
