@@ -10,7 +10,7 @@ export interface PluginWait {
 export interface VolumeWait {
   /** As the API server names it. */
   readonly volume: string;
-  readonly step: 'attached' | 'staged';
+  readonly step: 'attached' | 'staged' | 'published' | 'unpublished';
   /** Unix ms. */
   readonly since: number;
 }

@@ -6,12 +6,12 @@ import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
 import type { DeviceRecord, DeviceRecords } from './device-records.ts';
 import type { DeviceStock } from './device-stock.ts';
-import type { DeviceWaits } from './device-waits.ts';
+import type { NotedWaits } from '../node/noted-waits.ts';
 
 export interface DeviceAllocatorParts {
   readonly stock: DeviceStock;
   readonly records: DeviceRecords;
-  readonly waits: DeviceWaits;
+  readonly waits: NotedWaits;
 }
 
 type RequestingContainer = Pick<Container | EphemeralContainer, 'name' | 'resources'>;

@@ -25,7 +25,7 @@ import type { HintProvider } from '../topology/hint-provider.ts';
 import { DeviceAllocator } from './device-allocator.ts';
 import { type DeviceRecord, DeviceRecords } from './device-records.ts';
 import { DeviceStock } from './device-stock.ts';
-import { DeviceWaits } from './device-waits.ts';
+import { NotedWaits } from '../node/noted-waits.ts';
 import type { DevicesFile } from './devices-file.ts';
 import type { DevicePlugin } from './remote-device-plugin.ts';
 
@@ -49,7 +49,7 @@ export class DeviceManager implements HintProvider {
   readonly #context: AgentContext;
   readonly #stock = new DeviceStock();
   readonly #records = new DeviceRecords();
-  readonly #waits: DeviceWaits;
+  readonly #waits: NotedWaits;
   readonly #allocator: DeviceAllocator;
   readonly #file: DevicesFile;
   readonly #life = new AbortController();
@@ -60,7 +60,7 @@ export class DeviceManager implements HintProvider {
     this.#context = context;
     this.folder = folder;
     this.#file = file;
-    this.#waits = new DeviceWaits(context.clock);
+    this.#waits = new NotedWaits(context.clock);
     const parts = { stock: this.#stock, records: this.#records, waits: this.#waits };
     this.#allocator = new DeviceAllocator(context, parts);
     const checkpoint = file.read();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Subject } from 'rxjs';
 import { subfolders } from '../../../../system/files/subfolders.ts';
 import { allOrFirstFailure } from '../../../../system/promises.ts';
-import type { VolumeWait } from '../../../policies/pod/pod-wait.ts';
+import type { PodWait, VolumeWait } from '../../../policies/pod/pod-wait.ts';
 import { failedStep } from '../../../policies/volumes/claimed-volume.ts';
 import {
   type CsiSource,
@@ -24,6 +24,7 @@ import type { ApiObjects, StorageObjects } from '../../../../types/api-objects.t
 import { StateletError } from '../../../../types/errors.ts';
 import type { CSIDriver, Pod } from '../../../../types/kubernetes.ts';
 import type { PodWaits } from '../../node/pod-waits.ts';
+import { NotedWaits } from '../../node/noted-waits.ts';
 import type { CsiMounts, PodVolume, VolumeSetUp } from '../kinds/volume-kind.ts';
 import { makeMountPoint } from '../kinds/volume-folder.ts';
 import { giveVolumeToGroup } from '../kinds/volume-group.ts';
@@ -76,8 +77,9 @@ export class CsiNode implements CsiMounts, PodWaits {
   readonly drivers = new CsiDriverRegistry();
   readonly staged: CsiStagedVolumes;
   readonly stats: CsiStats;
-  /** Told by its volumes. */
+  /** Told by the charts of its volumes as well. */
   readonly waitChanges = new Subject<readonly string[]>();
+  readonly #waits: NotedWaits;
   readonly #context: AgentContext;
   readonly #parts: CsiNodeParts;
   #staging: CsiStaging | undefined;
@@ -85,6 +87,7 @@ export class CsiNode implements CsiMounts, PodWaits {
   constructor(context: AgentContext, parts: CsiNodeParts) {
     this.#context = context;
     this.#parts = parts;
+    this.#waits = new NotedWaits(context.clock, this.waitChanges);
     this.stats = new CsiStats(context.clock, this.drivers);
     this.staged = new CsiStagedVolumes(context, { ...parts, drivers: this.drivers });
   }
@@ -95,8 +98,8 @@ export class CsiNode implements CsiMounts, PodWaits {
   }
 
   /** The step of one of its volumes that the pod waits for. */
-  waitOf(podUID: string): VolumeWait | undefined {
-    return this.#staging?.waitOf(podUID);
+  waitOf(podUID: string): PodWait | undefined {
+    return this.#staging?.waitOf(podUID) ?? this.#waits.waitOf(podUID);
   }
 
   async mount(request: Omit<VolumeSetUp, 'node'>, signal: AbortSignal): Promise<void> {
@@ -158,7 +161,9 @@ export class CsiNode implements CsiMounts, PodWaits {
     await writeVolData(folder, this.#volDataOf(volume));
     try {
       // Not called off with the pod: the driver must have ended before it is asked to unpublish the volume.
-      await driver.publish(request);
+      const published = driver.publish(request);
+      const wait = { uid: pod.metadata.uid, volume: uniqueVolumeName(source), step: 'published' } as const;
+      await (volume.isPublished ? published : this.#waits.during(wait, published));
     } catch (error) {
       if (!volume.isPublished) await dropUnlessUncertain(request.targetPath, error);
       throw error;
@@ -174,7 +179,7 @@ export class CsiNode implements CsiMounts, PodWaits {
   async unmount(podUID: string, { volumesDir }: Pick<PodPaths, 'volumesDir'>): Promise<void> {
     const dir = join(volumesDir, pluginFolder('csi'));
     try {
-      await allOrFirstFailure((await subfolders(dir)).map((folder) => this.#unpublish(folder)));
+      await allOrFirstFailure((await subfolders(dir)).map((folder) => this.#unpublish(podUID, folder)));
     } finally {
       await this.#leave(podUID, dir);
     }
@@ -188,14 +193,15 @@ export class CsiNode implements CsiMounts, PodWaits {
     if (kept.length === left.length) await this.#staging?.leave(podUID, new Set(kept));
   }
 
-  async #unpublish(folder: string): Promise<void> {
+  async #unpublish(uid: string, folder: string): Promise<void> {
     const data = await readVolData(folder);
     const target = join(folder, 'mount');
     if (data !== undefined) {
       const { driverName, volumeHandle } = data;
-      await this.drivers
-        .get(driverName, 'unmounter failed to get CSI client')
-        .unpublish(volumeHandle, target);
+      const driver = this.drivers.get(driverName, 'unmounter failed to get CSI client');
+      const volume = uniqueVolumeName(volumeOf(data));
+      const unpublished = driver.unpublish(volumeHandle, target);
+      await this.#waits.during({ uid, volume, step: 'unpublished' }, unpublished);
       await refuseMounted(target, `CSI driver ${driverName} has unpublished volume ${volumeHandle}`);
     }
     await removeMountPoint(target);

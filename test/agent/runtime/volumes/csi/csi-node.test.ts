@@ -111,6 +111,26 @@ describeAsRoot('a volume of a CSI driver', () => {
     expect(groups).toEqual(['2345', '2345']);
   });
 
+  test('says what its pod waits for while its driver publishes and unpublishes it', async () => {
+    const { manager, csi } = await open();
+    const told: string[] = [];
+    const step = () => {
+      const wait = csi.waitOf('u-1');
+      return wait && 'step' in wait ? wait.step : 'nothing';
+    };
+    driver.onCall = (call) => void told.push(`${call}: ${step()}`);
+    await mountAll(manager, POD);
+    await removeAll(manager, POD);
+    await unstaged(bed.rootDir);
+    expect(told).toEqual([
+      'NodeStageVolume: staged',
+      'NodePublishVolume: published',
+      'NodeUnpublishVolume: unpublished',
+      'NodeUnstageVolume: nothing',
+    ]);
+    expect(csi.waitOf('u-1')).toBeUndefined();
+  });
+
   test('has the figures of its driver, which is asked once a minute, and none of a driver that has none', async () => {
     const { manager, csi } = await open({}, ['STAGE_UNSTAGE_VOLUME', 'GET_VOLUME_STATS']);
     await mountAll(manager, POD);
