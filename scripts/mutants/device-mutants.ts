@@ -89,6 +89,13 @@ export const DEVICE_MUTANTS: readonly Mutant[] = [
     replace: `'Unhealthy'`,
   },
   {
+    name: 'health-not-told',
+    breaks: 'The status of a pod follows the health of its devices only with its next sync (devices)',
+    file: MANAGER,
+    find: `    if (holders.length > 0) this.healthChanges.next(holders);\n`,
+    replace: '',
+  },
+  {
     name: 'devices-not-told',
     breaks: 'Nobody hears that the node has other devices: pods that wait for them wait for ever (devices)',
     file: PLUGINS,

@@ -10,6 +10,7 @@ import type { ContainerConfig, KeyValue } from '../../types/cri.ts';
 import type { Container, Pod, PodStatus } from '../../types/kubernetes.ts';
 import { DEVICES_VARIABLE, type DevicesWitness } from '../devices/simulated-device-connection.ts';
 import type { ContainerTruth, SandboxTruth } from '../runtime/witness.ts';
+import { Lasting } from './lasting.ts';
 
 export interface DevicesJudgeOptions {
   readonly resources: readonly string[];
@@ -44,6 +45,8 @@ const UNKNOWN: Told = { healthy: undefined, all: 0, knownSince: Infinity, silent
 /** The node says so long that it has them. */
 const GRACE_MS = 5 * 60_000;
 const ID_MAX_LENGTH = 1024;
+/** Before a pod is synced anyway. */
+const TOLD_WITHIN_MS = 20_000;
 
 export class DevicesJudge implements DevicesWitness {
   readonly #options: DevicesJudgeOptions;
@@ -52,6 +55,8 @@ export class DevicesJudge implements DevicesWitness {
   readonly #failedAt = new Map<string, number>();
   /** Ids of containers that nobody waited for any more when they started. */
   readonly #unawaited = new Set<string>();
+  /** UIDs of pods whose status says something else of their devices than their plugins. */
+  readonly #untold = new Lasting<string>(TOLD_WITHIN_MS);
 
   constructor(options: DevicesJudgeOptions) {
     this.#options = options;
@@ -150,14 +155,21 @@ export class DevicesJudge implements DevicesWitness {
    */
   lacking(pod: Pod, others: readonly Pod[]): readonly string[] {
     const counted = new Set([pod, ...others].map(({ metadata }) => metadata.uid));
-    const left = contentOf(this.#options.checkpoint()).entries.filter(({ PodUID }) => !counted.has(PodUID));
+    const { entries } = contentOf(this.#options.checkpoint());
+    const idsWritten = (resource: string, isOf: (uid: string) => boolean) =>
+      entries
+        .filter(({ PodUID, ResourceName }) => ResourceName === resource && isOf(PodUID))
+        .flatMap(({ DeviceIDs }) => Object.values(DeviceIDs).flat());
     return this.#options.resources.filter((resource) => {
       const wanted = podCount(pod, resource);
+      const healthy = this.#of(resource).healthy ?? new Set();
       const held = others.reduce((sum, other) => sum + podCount(other, resource), 0);
-      const ids = left
-        .filter(({ ResourceName }) => ResourceName === resource)
-        .flatMap(({ DeviceIDs }) => Object.values(DeviceIDs).flat());
-      return wanted > 0 && held + new Set(ids).size + wanted > (this.#of(resource).healthy?.size ?? 0);
+      const left = new Set(idsWritten(resource, (uid) => !counted.has(uid))).size;
+      // As with the kubelet, a pod is given no others for those that it has already.
+      const hasBroken = idsWritten(resource, (uid) => uid === pod.metadata.uid).some(
+        (id) => !healthy.has(id),
+      );
+      return wanted > 0 && (hasBroken || held + left + wanted > healthy.size);
     });
   }
 
@@ -169,7 +181,14 @@ export class DevicesJudge implements DevicesWitness {
     );
   }
 
-  /** Once nothing happens any more: what the status of a pod says of its devices otherwise than its plugins do. */
+  /** To be called as often as an agent does its housekeeping. `settled`: the pods for which nothing is under way. */
+  housekeeping(settled: readonly (readonly [uid: string, status: PodStatus | undefined])[]): void {
+    const wrong = settled.filter(([, status]) => this.untruth(status) !== undefined).map(([uid]) => uid);
+    for (const uid of this.#untold.look(this.#options.now(), wrong))
+      this.#options.violated(uid, 'its status does not follow the health of its devices');
+  }
+
+  /** What the status of a pod says of its devices otherwise than its plugins do. */
   untruth(status: PodStatus | undefined): string | undefined {
     const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
     const told = all.flatMap(({ allocatedResourcesStatus = [] }) => allocatedResourcesStatus);

@@ -6,19 +6,25 @@ import { parseCpuSet } from '../../agent/policies/cpus/cpu-set.ts';
 import { milliValue, parseQuantity } from '../../agent/policies/formats/quantity.ts';
 import type { Container, Pod, PodSpec } from '../../types/kubernetes.ts';
 import type { PlacementPlan } from '../placement/placement-plan.ts';
-import type { ContainerTruth, SandboxTruth } from '../runtime/witness.ts';
+import type { ContainerTruth } from '../runtime/witness.ts';
+import { Lasting } from './lasting.ts';
+import type { RuntimeTruth } from './pod-states.ts';
 
 export interface PlacementJudgeOptions {
   readonly plan: PlacementPlan;
+  /** Unix ms. */
+  readonly now: () => number;
   /** As the pod was created, and with all resources that it was to have since then. */
   readonly specsOf: (uid: string) => readonly PodSpec[];
-  readonly runtime: () => { uids(): Iterable<string>; sandboxesOf(uid: string): Iterable<SandboxTruth> };
+  readonly runtime: () => Pick<RuntimeTruth, 'sandboxesOf' | 'inFlight'> & { uids(): Iterable<string> };
   readonly textOf: (file: string) => string | undefined;
   readonly onPinned: () => void;
   readonly violated: (uid: string, what: string) => void;
 }
 
 const SHARES_PER_CPU = 1024;
+/** Containers that share CPUs follow at once; where a call fails, after ten seconds, perhaps several times. */
+const MOVES_WITHIN_MS = 120_000;
 
 export class PlacementJudge {
   readonly #options: PlacementJudgeOptions;
@@ -26,6 +32,7 @@ export class PlacementJudge {
   readonly #unawaited = new Set<string>();
   /** By id of the container: its own CPUs. */
   readonly #startedWith = new Map<string, string>();
+  readonly #guests = new Lasting<ContainerTruth>(MOVES_WITHIN_MS);
 
   constructor(options: PlacementJudgeOptions) {
     this.#options = options;
@@ -37,7 +44,12 @@ export class PlacementJudge {
     if (!isAwaited || this.#countOf(container) === 0) return;
     this.#options.onPinned();
     this.#startedWith.set(container.id, cpusOf(container).join());
-    const what = this.#wrongCpus(container) ?? this.#sharedCpus(container) ?? this.#wrongMemory(container);
+    const what =
+      this.#wrongCpus(container) ??
+      this.#wrongNodes(container) ??
+      this.#sharedCpus(container) ??
+      this.#wrongMemory(container) ??
+      this.#unwritten(container);
     if (what !== undefined) this.#options.violated(container.uid, `${container.metadata.name} ${what}`);
   }
 
@@ -49,21 +61,60 @@ export class PlacementJudge {
       (one) => (this.#startedWith.get(one.id) ?? cpusOf(one).join()) !== cpusOf(one).join(),
     );
     if (moved) return `${moved.metadata.name} of ${moved.uid} has other CPUs for itself than it started with`;
-    for (const guest of all) {
-      if (this.#countOf(guest) > 0) continue;
-      const cpus = cpusOf(guest);
-      const owner = owners.find((one) => cpusOf(one).some((cpu) => cpus.includes(cpu)));
-      if (owner)
-        return `${guest.metadata.name} of ${guest.uid} shares CPUs that ${owner.metadata.name} of ${owner.uid} has`;
-    }
-    return undefined;
+    const [guest] = this.#guestsOf(owners);
+    return guest && `${nameOf(guest)} shares CPUs that another container has`;
+  }
+
+  /** To be called as often as an agent does its housekeeping. `isAtWork`: it knows its pods, and the runtime answers. */
+  housekeeping(isAtWork: boolean): void {
+    const runtime = this.#options.runtime();
+    const isTelling = [...runtime.uids()].some((uid) =>
+      runtime.inFlight(uid).some(({ name }) => name === 'UpdateContainerResources'),
+    );
+    const owners = [...this.#running()].filter(
+      (one) =>
+        this.#countOf(one) > 0 &&
+        !this.#unawaited.has(one.id) &&
+        this.#writtenCpus(one) === cpusOf(one).join(),
+    );
+    const guests = isAtWork && !isTelling ? this.#guestsOf(owners) : [];
+    for (const guest of this.#guests.look(this.#options.now(), guests))
+      this.#options.violated(guest.uid, `${nameOf(guest)} stays on CPUs that another container has`);
+  }
+
+  /** Containers that share CPUs, and run on those that one of these has. */
+  #guestsOf(owners: readonly ContainerTruth[]): readonly ContainerTruth[] {
+    const own = new Set(owners.flatMap(cpusOf));
+    return [...this.#running()].filter(
+      (one) => this.#countOf(one) === 0 && cpusOf(one).some((cpu) => own.has(cpu)),
+    );
+  }
+
+  /** A next agent would give what it has to others. */
+  #unwritten(container: ContainerTruth): string | undefined {
+    const { uid, metadata } = container;
+    const isWritten =
+      this.#writtenCpus(container) === cpusOf(container).join() &&
+      (this.#options.plan.memory === undefined ||
+        this.#entries('memory_manager_state')[uid]?.[metadata.name] !== undefined);
+    return isWritten ? undefined : 'runs, and what it has for itself is in no file';
+  }
+
+  #writtenCpus({ uid, metadata }: ContainerTruth): string | undefined {
+    const written = this.#entries('cpu_manager_state')[uid]?.[metadata.name];
+    return typeof written === 'string' ? parseCpuSet(written)?.join() : undefined;
+  }
+
+  #entries(file: string): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
+    const { entries = {} } = JSON.parse(this.#options.textOf(file) ?? '{}') as {
+      readonly entries?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+    };
+    return entries;
   }
 
   /** UIDs of the pods for which the files keep something. */
   keptFor(): readonly string[] {
-    const read = (file: string) =>
-      (JSON.parse(this.#options.textOf(file) ?? '{}') as { readonly entries?: object }).entries ?? {};
-    return [...Object.keys(read('cpu_manager_state')), ...Object.keys(read('memory_manager_state'))];
+    return ['cpu_manager_state', 'memory_manager_state'].flatMap((file) => Object.keys(this.#entries(file)));
   }
 
   /** Whether what others may have can be why this pod is refused. */
@@ -104,11 +155,23 @@ export class PlacementJudge {
       return `has ${String(cpus.length)} CPUs of its own, and asks for ${String(wanted)}`;
     const reserved = cpus.find((cpu) => plan.reserved.includes(cpu));
     if (reserved !== undefined) return `has CPU ${String(reserved)}, which is reserved`;
+    const isThere = cpus.every((cpu) => plan.cpus.places.has(cpu));
+    return isThere ? undefined : `has CPUs ${cpus.join()}, which the machine has not`;
+  }
+
+  /** All of one node with single-numa-node; with restricted, too, where an empty node would have enough. */
+  #wrongNodes(container: ContainerTruth): string | undefined {
+    const { plan, specsOf } = this.#options;
+    const { uid } = container;
+    const isOfPod = plan.scope === 'pod';
+    const together = isOfPod ? [...this.#running()].filter((one) => one.uid === uid) : [container];
+    const cpus = together.filter((one) => this.#countOf(one) > 0).flatMap(cpusOf);
     const nodes = new Set(cpus.map((cpu) => plan.cpus.places.get(cpu)?.node));
-    if (nodes.has(undefined)) return `has CPUs ${cpus.join()}, which the machine has not`;
-    if (plan.policy === 'single-numa-node' && nodes.size > 1)
-      return `has CPUs of NUMA nodes ${[...nodes].join()}`;
-    return undefined;
+    if (nodes.size < 2) return undefined;
+    const most = isOfPod ? Math.max(...specsOf(uid).map(total)) : cpus.length;
+    const isNear = most <= plan.cpus.cpus.length / plan.cpus.nodes.length;
+    if (plan.policy !== 'single-numa-node' && !(plan.policy === 'restricted' && isNear)) return undefined;
+    return `has CPUs of NUMA nodes ${[...nodes].join()}`;
   }
 
   #sharedCpus(container: ContainerTruth): string | undefined {
@@ -166,6 +229,7 @@ export class PlacementJudge {
   }
 }
 
+const nameOf = ({ uid, metadata }: ContainerTruth) => `${metadata.name} of ${uid}`;
 const cpusOf = ({ resources }: ContainerTruth) => parseCpuSet(resources?.cpusetCpus ?? '') ?? [];
 const nodesOf = ({ resources }: ContainerTruth) => parseCpuSet(resources?.cpusetMems ?? '') ?? [];
 const all = ({ initContainers = [], containers }: PodSpec) => [...initContainers, ...containers];

@@ -4,6 +4,7 @@ import type { EndedPod } from '../../agent/policies/termination/ended-pod.ts';
 import { SimulatedRuntime } from '../runtime/simulated-runtime.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { PluginCondition } from '../../types/eviction-plugin.ts';
+import type { PodStatus } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { TransitionListener } from '../../types/transition.ts';
 import { apiFaults, type Fault, nodeFaults, runtimeFaults, statsFaults } from '../plan/fault-kinds.ts';
@@ -233,12 +234,27 @@ export class Host {
         isInUse: (uid) =>
           runtime.uids().includes(uid) || sources.pods.some(({ metadata }) => metadata.uid === uid),
         isAskedAbout: (uid) => runtime.inFlight(uid).length > 0,
-        isAtWork: () => supervisor()?.synced === true && supervisor()?.runtimeProblem === undefined,
+        isAtWork: () => this.#isAtWork(),
         snapshot: (uid) => supervisor()?.registry.get(uid)?.actor.getSnapshot(),
         isDesired: (uid) => supervisor()?.desired.has(uid) === true,
       },
       (uid, what) => this.#violated({ invariant: 'remains', node: this.node, uid, what }),
     );
+  }
+
+  /** The agent knows its pods, and the runtime answers. */
+  #isAtWork(): boolean {
+    const { supervisor } = this.#agentRun?.agent ?? {};
+    return supervisor?.synced === true && supervisor.runtimeProblem === undefined;
+  }
+
+  /** Of the pods for which the agent does nothing now. */
+  #settledStatuses(): readonly (readonly [string, PodStatus | undefined])[] {
+    const { supervisor, statusManager } = this.#agentRun?.agent ?? {};
+    const entries = [...(supervisor?.registry.entries() ?? [])];
+    return entries
+      .filter(({ actor }) => actor.getSnapshot().matches({ Syncing: 'Settled' }))
+      .map(({ pod: { uid } }) => [uid, statusManager?.get(uid)]);
   }
 
   #buildHookJudge(): HookJudge {
@@ -253,6 +269,8 @@ export class Host {
 
   #judgeRemains(): void {
     this.#remains.housekeeping();
+    this.placement?.judge.housekeeping(this.#isAtWork());
+    this.devices?.judge.housekeeping(this.#isAtWork() ? this.#settledStatuses() : []);
     this.#options.clock.setTimeout(() => this.#judgeRemains(), HOUSEKEEPING_MS);
   }
 
@@ -375,7 +393,7 @@ export class Host {
   }
 
   #buildPlacement(): HostPlacement | undefined {
-    const { placement: plan, random, node, tally } = this.#options;
+    const { placement: plan, clock, random, node, tally } = this.#options;
     if (plan === undefined) return undefined;
     const files = new StateFiles({
       random,
@@ -385,6 +403,7 @@ export class Host {
     });
     const judge = new PlacementJudge({
       plan,
+      now: () => clock.now(),
       specsOf: (uid) => this.#pods.specsOf(uid),
       runtime: () => this.runtime,
       textOf: (file) => files.text(file),

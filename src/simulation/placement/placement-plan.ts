@@ -28,6 +28,8 @@ interface MachineShape {
 const SHAPES: readonly MachineShape[] = [
   { sockets: 1, nodesPerSocket: 1, coresPerNode: 5, cpusPerCore: 1 },
   { sockets: 1, nodesPerSocket: 1, coresPerNode: 4, cpusPerCore: 2 },
+  // So small that pods do not fit on one NUMA node.
+  { sockets: 2, nodesPerSocket: 1, coresPerNode: 2, cpusPerCore: 1 },
   { sockets: 2, nodesPerSocket: 1, coresPerNode: 3, cpusPerCore: 2 },
   { sockets: 2, nodesPerSocket: 2, coresPerNode: 2, cpusPerCore: 2 },
 ];
@@ -40,7 +42,7 @@ const MIB = 2 ** 20;
 const NODE_MIB = 1536;
 const RESERVED_MIB = 256;
 /** Whole CPUs and others; few, so that several pods fit. */
-const AMOUNTS = ['1', '1', '2', '500m'];
+const AMOUNTS = ['1', '1', '2', '3', '500m'];
 
 /** Undefined for a node on which containers share all. */
 export function drawnPlacement(random: KeyedRandom): PlacementPlan | undefined {

@@ -39,6 +39,12 @@ const podWith = (uid: string, count: number) => {
   return { ...testPod({ uid }), spec: { containers: [{ name: 'main', image: 'app:1', resources }] } };
 };
 
+function statusOf(resourceID: string, health: string): PodStatus {
+  const allocatedResourcesStatus = [{ name: GPU, resources: [{ resourceID, health }] }];
+  const main = { name: 'main', image: '', imageID: '', ready: true, restartCount: 0 };
+  return { containerStatuses: [{ ...main, allocatedResourcesStatus }] };
+}
+
 test('a device in two containers that run, unless nobody waited for the start of one', () => {
   const { runs, reported, running } = bed();
   runs('c1', 'one', true, 'a', 'b');
@@ -129,26 +135,47 @@ test('a pod that the agent has not been told of holds what the checkpoint has fo
   expect(judge.lacking(podWith('one', 3), [])).toEqual([]);
 });
 
+test('a status that does not follow the health of devices for long', () => {
+  const { judge, moment, reported } = bed();
+  judge.listed(GPU, [{ ID: 'a', health: 'Unhealthy' }]);
+  const look = (...settled: (readonly [string, PodStatus])[]) => {
+    moment.now += 15_000;
+    judge.housekeeping(settled);
+    return reported();
+  };
+  const [right, wrong] = ['Unhealthy', 'Healthy'].map((health) => statusOf('a', health)) as [
+    PodStatus,
+    PodStatus,
+  ];
+  expect([
+    look(['one', wrong]),
+    look(['one', wrong]),
+    look(['one', right]),
+    look(['one', wrong]),
+    look(),
+  ]).toEqual(Array(5).fill([]));
+  look(['one', wrong]);
+  look(['one', wrong]);
+  expect(look(['one', wrong])).toEqual(['one: its status does not follow the health of its devices']);
+});
+
+test('a pod is given no other devices for those that it has and that are broken', () => {
+  const { judge, disk } = bed();
+  const PodDeviceEntries = [{ PodUID: 'one', ResourceName: GPU, DeviceIDs: { 0: ['a'] } }];
+  disk.checkpoint = JSON.stringify({ Data: { PodDeviceEntries, RegisteredDevices: {} } });
+  judge.listed(GPU, [{ ID: 'a', health: 'Unhealthy' }, ...healthy('b')]);
+  expect(judge.lacking(podWith('one', 1), [])).toEqual([GPU]);
+  expect(judge.lacking(podWith('two', 1), [podWith('one', 0)])).toEqual([]);
+});
+
 test('a status that says of a device, or of the node, what is not so', () => {
   const { judge } = bed();
   judge.listed(GPU, [...healthy('a'), { ID: 'b', health: 'Unhealthy' }]);
-  const status = (resourceID: string, health: string): PodStatus => ({
-    containerStatuses: [
-      {
-        name: 'main',
-        image: '',
-        imageID: '',
-        ready: true,
-        restartCount: 0,
-        allocatedResourcesStatus: [{ name: GPU, resources: [{ resourceID, health }] }],
-      },
-    ],
-  });
   expect(judge.untruth(undefined)).toBeUndefined();
-  expect(judge.untruth(status('a', 'Healthy'))).toBeUndefined();
-  expect(judge.untruth(status('b', 'Unhealthy'))).toBeUndefined();
-  expect(judge.untruth(status('a', 'Unknown'))).toContain('is said to be Unknown');
-  expect(judge.untruth(status('b', 'Healthy'))).toContain('is said to be Healthy');
+  expect(judge.untruth(statusOf('a', 'Healthy'))).toBeUndefined();
+  expect(judge.untruth(statusOf('b', 'Unhealthy'))).toBeUndefined();
+  expect(judge.untruth(statusOf('a', 'Unknown'))).toContain('is said to be Unknown');
+  expect(judge.untruth(statusOf('b', 'Healthy'))).toContain('is said to be Healthy');
   expect(judge.untruthOfNode({ capacity: { [GPU]: '2' }, allocatable: { [GPU]: '1' } })).toBeUndefined();
   expect(judge.untruthOfNode({ capacity: { [GPU]: '2' }, allocatable: { [GPU]: '2' } })).toBe(
     `the node is said to have 2 of 2 devices of ${GPU}, and has 1 of 2`,

@@ -44,15 +44,33 @@ function bed(
   const violations: string[] = [];
   const running: ContainerTruth[] = [];
   const files = new Map<string, string>();
+  const clock = { now: 0 };
+  const entries: Record<string, Record<string, object>> = {};
+  const write = (file: string, uid: string, content: unknown) => {
+    entries[file] = { ...entries[file], [uid]: { main: content } };
+    files.set(file, JSON.stringify({ entries: entries[file] }));
+  };
   const judge = new PlacementJudge({
     plan: { ...PLAN, ...more },
     specsOf: (uid) => [specs[uid] ?? [], later[uid] ?? []].flat(),
-    runtime: () => ({ uids: () => ['one'], sandboxesOf: () => [sandbox(true, ...running)] }),
+    now: () => clock.now,
+    runtime: () => ({
+      uids: () => ['one'],
+      sandboxesOf: () => [sandbox(true, ...running)],
+      inFlight: () => [],
+    }),
     textOf: (file) => files.get(file),
     onPinned: () => undefined,
     violated: (uid, what) => violations.push(`${uid}: ${what}`),
   });
-  const runs = (uid: string, cpusetCpus: string, cpusetMems = '0', isAwaited = true) => {
+  const runs = (
+    uid: string,
+    cpusetCpus: string,
+    cpusetMems = '0',
+    { isAwaited = true, isWritten = true } = {},
+  ) => {
+    if (isWritten)
+      for (const file of ['cpu_manager_state', 'memory_manager_state']) write(file, uid, cpusetCpus);
     const made = {
       ...container(`c-${uid}`, { uid }),
       resources: { cpusetCpus, cpusetMems, ...told(specs[uid]) },
@@ -60,7 +78,7 @@ function bed(
     running.push(made);
     judge.started(made, isAwaited);
   };
-  return { judge, files, runs, reported: () => violations.splice(0) };
+  return { judge, files, clock, write, runs, reported: () => violations.splice(0) };
 }
 
 test('the machine of these tests has two NUMA nodes', () => {
@@ -101,7 +119,7 @@ test('a resize that is not granted leaves a container its CPUs; CPUs that no spe
 
 test('one that started when nobody waited for it is not judged', () => {
   const { runs, reported } = bed({ a: spec('1'), b: spec('1') });
-  runs('a', '1', '0', false);
+  runs('a', '1', '0', { isAwaited: false });
   runs('b', '1');
   expect(reported()).toEqual([]);
 });
@@ -110,6 +128,36 @@ test('CPUs of two NUMA nodes, with single-numa-node', () => {
   const { runs, reported } = bed({ a: spec('2') }, { policy: 'single-numa-node' });
   runs('a', '1,3');
   expect(reported()).toEqual(['a: main has CPUs of NUMA nodes 0,1']);
+});
+
+test('CPUs of two NUMA nodes, with restricted, where one node would have enough', () => {
+  const { runs, reported } = bed({ a: spec('2'), b: spec('7') }, { policy: 'restricted' });
+  runs('b', '1-2,6-7,4-5,11');
+  expect(reported()).toEqual([]);
+  runs('a', '8,3');
+  expect(reported()).toEqual(['a: main has CPUs of NUMA nodes 1,0']);
+});
+
+test('what a container has for itself, and is in no file when it starts', () => {
+  const { runs, reported } = bed({ a: spec('1'), b: spec('500m') });
+  runs('b', '2-5', '0', { isWritten: false });
+  expect(reported()).toEqual([]);
+  runs('a', '1', '0', { isWritten: false });
+  expect(reported()).toEqual(['a: main runs, and what it has for itself is in no file']);
+});
+
+test('a container that shares, and stays on CPUs that another one has by now', () => {
+  const { judge, clock, runs, reported } = bed({ a: spec('1'), b: spec('500m') });
+  const look = (isAtWork = true) => {
+    clock.now += 100_000;
+    judge.housekeeping(isAtWork);
+    return reported();
+  };
+  runs('b', '0-5');
+  expect([look(), look()]).toEqual([[], []]);
+  runs('a', '1');
+  expect([look(), look(), look(false), look(), look()]).toEqual([[], [], [], [], []]);
+  expect(look()).toEqual(['b: main of b stays on CPUs that another container has']);
 });
 
 test('more memory than a NUMA node has, and memory of none', () => {
@@ -130,10 +178,12 @@ test('a container that shares, on the CPUs of another one; and pods for which fi
   const { runs, judge, files } = bed({ a: spec('1'), b: spec('500m') });
   runs('a', '1');
   runs('b', '2-5');
+  files.clear();
   expect([judge.intruder(), judge.keptFor()]).toEqual([undefined, []]);
   runs('c', '0-5');
-  expect(judge.intruder()).toBe('main of c shares CPUs that main of a has');
+  expect(judge.intruder()).toBe('main of c shares CPUs that another container has');
   files.set('cpu_manager_state', '{"entries":{"a":{"main":"1"}}}');
+  files.delete('memory_manager_state');
   expect(judge.keptFor()).toEqual(['a']);
 });
 

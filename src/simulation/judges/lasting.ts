@@ -1,0 +1,18 @@
+/** What is wrong only if it lasts, as an agent needs its time for it. */
+export class Lasting<Key> {
+  readonly #limitMs: number;
+  /** Unix ms. */
+  readonly #since = new Map<Key, number>();
+
+  constructor(limitMs: number) {
+    this.#limitMs = limitMs;
+  }
+
+  /** `wrong`: all that is so now. Returns what has been so at each look for longer than the limit. */
+  look(now: number, wrong: Iterable<Key>): readonly Key[] {
+    const all = new Set(wrong);
+    for (const key of this.#since.keys()) if (!all.has(key)) this.#since.delete(key);
+    for (const key of all) if (!this.#since.has(key)) this.#since.set(key, now);
+    return [...all].filter((key) => now - (this.#since.get(key) ?? now) > this.#limitMs);
+  }
+}
