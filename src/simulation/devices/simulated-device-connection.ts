@@ -128,6 +128,10 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
     return this.#answer('preStart', both, () => undefined).finally(() => clock.clearTimeout(timer));
   }
 
+  retire(): void {
+    // What it has been asked, it answers.
+  }
+
   close(): void {
     if (this.#hasListed) this.#options.witness.silent(this.#options.resource);
     this.#closed.abort(new StateletError('Unavailable', 'the connection was closed'));

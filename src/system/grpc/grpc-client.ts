@@ -103,6 +103,12 @@ export class GrpcClient {
     if (this.#connection) await unlessAborted(this.#connection.ended, signal);
   }
 
+  /** Nothing more is asked. Calls under way go on. */
+  retire(): void {
+    this.#isClosed = true;
+    if (this.#connection?.isIdle) this.#connection.close();
+  }
+
   /** Calls under way reject. */
   close(): void {
     this.#isClosed = true;
@@ -122,7 +128,8 @@ export class GrpcClient {
         return await work(connection);
       } finally {
         // A server that no longer reads would let requests and cancellations pile up: the next request gets a new connection.
-        if (connection.isIdle && (signal.aborted || !connection.isReady)) connection.close();
+        if (connection.isIdle && (this.#isClosed || signal.aborted || !connection.isReady))
+          connection.close();
       }
     } catch (error) {
       throw this.#errorOf(method, kindOf(error, signal), errorMessage(error), error);

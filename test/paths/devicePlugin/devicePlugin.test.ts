@@ -107,6 +107,7 @@ class Replay {
         allocate: () => Promise.reject(new Error('nobody asks')),
         preferred: () => Promise.reject(new Error('nobody asks')),
         preStartContainer: () => Promise.reject(new Error('nobody asks')),
+        retire: () => undefined,
         close: () => undefined,
       }),
     });

@@ -162,6 +162,24 @@ test('a second plugin of a resource takes the place of the first one, which may 
   expect([first.allocated, second.allocated]).toEqual([[['a']], [['b']]]);
 });
 
+test('a plugin that is replaced answers what it has been asked before', async () => {
+  begin();
+  const asked = Promise.withResolvers<undefined>();
+  const mayAnswer = Promise.withResolvers<object>();
+  const allocate = () => {
+    asked.resolve(undefined);
+    return mayAnswer.promise;
+  };
+  await plugin({ socket: 'first.sock', allocate }).start();
+  await until('2 of 2');
+  const waiting = given('p1');
+  await asked.promise;
+  await plugin({ socket: 'second.sock', devices: healthy('a', 'b', 'c') }).start();
+  await until('3 of 3');
+  mayAnswer.resolve({});
+  expect(await waiting).toEqual(['a']);
+});
+
 test('the watcher of plugins registers one, tells it of its failure, and lets it go with its socket, but not one that has come since', async () => {
   begin();
   let isBroken = true;

@@ -149,7 +149,7 @@ export class DevicePluginActor {
     const client = this.#next;
     if (client === undefined) return;
     this.#next = undefined;
-    this.#client?.close();
+    this.#client?.retire();
     this.#client = client;
     devices.connected(resource, client);
   }

@@ -33,6 +33,8 @@ export interface DevicePluginConnection extends DevicePlugin {
     onDevices: (devices: readonly ListedDevice[]) => void,
     signal: AbortSignal,
   ): Promise<void>;
+  /** Another plugin is asked from now on. Questions under way are answered. */
+  retire(): void;
   /** Questions under way reject. */
   close(): void;
 }
@@ -107,6 +109,10 @@ export class RemoteDevicePlugin implements DevicePluginConnection {
   async preStartContainer(ids: readonly string[], signal: AbortSignal): Promise<void> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(PRE_START_LIMIT_MS)]);
     await this.#client.call(PRE_START_CONTAINER, { ids }, limit);
+  }
+
+  retire(): void {
+    this.#client.retire();
   }
 
   close(): void {
