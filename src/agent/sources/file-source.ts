@@ -19,7 +19,7 @@ import { patientCalls } from '../../system/files/patient-calls.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { firstCome } from './first-come.ts';
+import { firstCome, isTaken, nameIsTaken } from './first-come.ts';
 import { keepingProblems, type LastGoodManifests } from './manifests/last-good-manifests.ts';
 import {
   hangs,
@@ -174,10 +174,10 @@ function withoutConflicts({ files }: Reading, before: ReadonlyMap<string, string
   const { kept, refused, holders } = firstCome(claims, keysOf, before);
   const problems = refused.map(({ holder: file, value, key, of }): SourceProblem => {
     const { name, namespace, uid } = value.metadata;
-    const isName = key === podFullName(value);
-    const what = isName ? `"${name}" in namespace "${namespace}"` : `"${uid}"`;
-    const message = `${what} is that of a pod in ${of}: this pod is left out`;
-    return { source, file, field: isName ? 'metadata.name' : 'metadata.uid', message, leavesOut: true };
+    if (key === podFullName(value))
+      return { source, ...nameIsTaken({ kind: 'pod', namespace, name, file }, of) };
+    const message = isTaken(`"${uid}"`, 'pod', { file, of });
+    return { source, file, field: 'metadata.uid', message, leavesOut: true };
   });
   return { pods: kept, holders, problems };
 }

@@ -44,3 +44,33 @@ export function firstCome<Holder, Value>(
   const kept = claims.filter((claim) => !refused.has(claim)).map(({ value }) => value);
   return { kept, refused: [...refused.values()], holders };
 }
+
+interface LeftOut {
+  /** `pod`, `ConfigMap`. */
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Where it is. */
+  readonly file: string;
+}
+
+/** The problem of one whose name another one has, which is in `of`. */
+export function nameIsTaken({ kind, namespace, name, file }: LeftOut, of: string) {
+  const what = `"${name}" in namespace "${namespace}"`;
+  return {
+    file,
+    field: 'metadata.name',
+    message: isTaken(what, kind, { file, of }),
+    leavesOut: true,
+  } as const;
+}
+
+/** `what`: a name or a UID. */
+export function isTaken(
+  what: string,
+  kind: string,
+  { file, of }: { readonly file: string; readonly of: string },
+): string {
+  const holder = of === file ? `another ${kind} of this file` : `a ${kind} in ${of}`;
+  return `${what} is that of ${holder}: this ${kind} is left out`;
+}

@@ -2,7 +2,7 @@
 import { combineLatest, map, type Observable, scan, startWith } from 'rxjs';
 import { podFullName } from '../policies/pod/pod-kinds.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { firstCome } from './first-come.ts';
+import { firstCome, nameIsTaken } from './first-come.ts';
 import type { SourceProblem, SourceUpdate } from './source.ts';
 
 const UNSEEN: SourceUpdate = { problems: [] };
@@ -63,8 +63,6 @@ function merged(
   return { update, holders };
 }
 
-function sameNameProblem({ metadata }: Pod, file: string, other: string): SourceProblem {
-  const { name, namespace } = metadata;
-  const message = `"${name}" in namespace "${namespace}" is that of a pod in ${other}: this pod is left out`;
-  return { source: 'local', file, field: 'metadata.name', message, leavesOut: true };
+function sameNameProblem({ metadata: { name, namespace } }: Pod, file: string, other: string): SourceProblem {
+  return { source: 'local', ...nameIsTaken({ kind: 'pod', namespace, name, file }, other) };
 }

@@ -272,6 +272,16 @@ describe('two manifests of one pod', () => {
     expect(texts(both)).toEqual([taken('a.yaml', 'b.yaml')]);
   });
 
+  test('in one file: the first is the pod, and the problem says that the other one is there too', async () => {
+    const both = `${manifest('x', 'echo a')}\n---\n${manifest('x', 'echo b')}`;
+    await write('a.yaml', both);
+    const update = await follow().next();
+    expect(update.pods?.map(({ spec }) => spec.containers[0]?.command?.at(-1))).toEqual(['echo a']);
+    expect(texts(update)).toEqual([
+      'FOLDER/a.yaml: metadata.name: "x-node" in namespace "default" is that of another pod of this file: this pod is left out',
+    ]);
+  });
+
   test('with one UID: the second is a problem', async () => {
     await write('a.yaml', manifest('a', '', '  uid: same'));
     await write('b.yaml', manifest('b', '', '  uid: same'));

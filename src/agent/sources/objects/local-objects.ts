@@ -16,7 +16,7 @@ import type {
   Pod,
   Secret,
 } from '../../../types/kubernetes.ts';
-import { firstCome } from '../first-come.ts';
+import { firstCome, nameIsTaken } from '../first-come.ts';
 import type { SourceProblem, SourceUpdate } from '../source.ts';
 import type { ClaimFolders } from './claim-folders.ts';
 import { type ManifestObject, objectKey, type ObjectName } from './manifest-object.ts';
@@ -229,6 +229,5 @@ function immutableProblem(file: string, { kind, namespace, name }: ObjectName): 
 
 function leftOut({ file, object }: Placed, holder: string): SourceProblem {
   const { kind, namespace, name } = object;
-  const message = `"${name}" in namespace "${namespace}" is that of a ${kind} in ${holder}: this ${kind} is left out`;
-  return { source: 'local', file, field: 'metadata.name', message, leavesOut: true };
+  return { source: 'local', ...nameIsTaken({ kind, namespace, name, file }, holder) };
 }
