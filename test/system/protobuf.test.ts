@@ -8,6 +8,7 @@ import {
   int,
   list,
   map,
+  mapOf,
   message,
   string,
   wrapped,
@@ -169,6 +170,20 @@ describe('a message of protocol buffers', () => {
 
   test('reads a number for which it has no name as the last name', () => {
     expect(ours.decode(Buffer.from([5 << 3, 9])).mode).toBe('NODE');
+  });
+
+  test('has a map of messages, where a message may be left out', () => {
+    const ofInner = message({ inners: mapOf(1, message<{ name: string }>({ name: field(1, string) })) });
+    const { root: mapRoot } = protobuf.parse(
+      'syntax = "proto3"; message Inner { string name = 1; } message M { map<string, Inner> inners = 1; }',
+    );
+    const type = mapRoot.lookupType('M');
+    const inners = { a: { name: 'x' }, b: { name: '' } };
+    const encoded = ofInner.encode({ inners });
+    expect(type.toObject(type.decode(encoded))).toEqual({ inners: { a: { name: 'x' }, b: {} } });
+    expect(ofInner.decode(Buffer.from(type.encode({ inners }).finish()))).toEqual({ inners });
+    // As Go writes an entry with a nil message: only the key.
+    expect(ofInner.decode(Buffer.from([10, 3, 10, 1, 99]))).toEqual({ inners: { c: { name: '' } } });
   });
 
   test('shares no list and no map with the next one', () => {

@@ -141,6 +141,7 @@ export class NodeAgent {
     this.shutdown?.stop();
     await this.plugins?.stop();
     this.csi?.beginStop();
+    this.#dra?.beginStop();
     await this.devicePlugins?.stop();
     await this.supervisor.stop();
     this.csi?.stop();

@@ -23,6 +23,7 @@ export function openDra(core: AgentCore, { dra, cluster, nodeName }: DraDeps): N
   return {
     handlers: drivers.handlers,
     start: () => drivers.start(),
+    beginStop: () => drivers.beginStop(),
     stop: () => {
       claims.stop();
       drivers.stop();

@@ -87,6 +87,20 @@ describe('a client of gRPC', () => {
     expect((await ask('')).data.length).toBe(0);
   });
 
+  test('can wait for the server, and for the end of the connection', async () => {
+    await expect(client.connect(never)).rejects.toThrow('the echo');
+    await client.disconnected(never);
+    const server = await serve(echo);
+    await client.connect(never);
+    const given = new AbortController();
+    const givenUp = expect(client.disconnected(given.signal)).rejects.toThrow('given up');
+    given.abort(new Error('given up'));
+    await givenUp;
+    const ended = client.disconnected(never);
+    server.forceShutdown();
+    await ended;
+  });
+
   test('sends a request in parts', async () => {
     await serve(echo);
     const whole = data.encode({ data: Buffer.from('in parts') });

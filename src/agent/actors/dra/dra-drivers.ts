@@ -48,9 +48,12 @@ export class DraDrivers {
     void this.#removeSlices(undefined, this.#life.signal).catch(() => undefined);
   }
 
-  /** Drivers that go from now on stay known to the cluster: this agent ends, not they. */
-  stop(): void {
+  /** Drivers that go from now on stay as they are: this agent ends, not they. */
+  beginStop(): void {
     this.#life.abort();
+  }
+
+  stop(): void {
     for (const driver of this.#drivers.values()) driver.stop();
   }
 
@@ -65,6 +68,7 @@ export class DraDrivers {
     actor.registered(driver);
     return {
       close: () => {
+        if (this.#life.signal.aborted) return;
         dra.drivers.unregister(driver);
         actor.socketGone(driver);
       },

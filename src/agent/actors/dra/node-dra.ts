@@ -4,6 +4,8 @@ import type { PluginHandlers } from '../../plugins/registration/plugin-handler.t
 export interface NodeDra {
   /** No driver of an earlier agent is connected: the cluster is told so. */
   start(): void;
+  /** The agent ends, not the drivers: they can still be asked. */
+  beginStop(): void;
   /** No pod is worked on any more. */
   stop(): void;
   /** For a watcher of the folder of plugins. */

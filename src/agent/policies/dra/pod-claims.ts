@@ -29,12 +29,11 @@ export function podClaims(pod: Pod): readonly PodClaim[] {
   return extended === undefined ? own : [...own, { name: extended.resourceClaimName, isOwned: false }];
 }
 
-/** By its name in the pod. Undefined where there is none, or it is not known yet. */
-export function namedClaim(pod: Pod, name: string): PodClaim | undefined {
-  const entry = pod.spec.resourceClaims?.find((one) => one.name === name);
-  const { status } = pod;
-  if (entry?.resourceClaimTemplateName !== undefined && !status?.resourceClaimStatuses) return undefined;
-  return entry && claimOf(pod, entry);
+/** The object of a claim, by its name in the pod. Undefined where it is not known, or was intentionally not made. */
+export function claimName({ spec, status }: Pod, name: string): string | undefined {
+  const entry = spec.resourceClaims?.find((one) => one.name === name);
+  const made = status?.resourceClaimStatuses?.find((one) => one.name === name);
+  return entry && (entry.resourceClaimName ?? made?.resourceClaimName);
 }
 
 function claimOf(pod: Pod, entry: PodClaimEntry): PodClaim | undefined {
@@ -81,15 +80,9 @@ export function containerClaims(
   const claims = new Map<string, readonly string[]>();
   const add = (name: string, requests: readonly string[]) =>
     claims.set(name, [...(claims.get(name) ?? []), ...requests]);
-  const used = container.resources?.claims ?? [];
-  for (const entry of pod.spec.resourceClaims ?? []) {
-    const uses = used.filter(({ name }) => name === entry.name);
-    const claim = uses.length === 0 ? undefined : claimOf(pod, entry);
-    if (claim)
-      add(
-        claim.name,
-        uses.map(({ request = '' }) => request),
-      );
+  for (const { name, request = '' } of container.resources?.claims ?? []) {
+    const claim = claimName(pod, name);
+    if (claim !== undefined) add(claim, [request]);
   }
   const { extendedResourceClaimStatus: extended } = pod.status ?? {};
   const requests = (extended?.requestMappings ?? []).filter(

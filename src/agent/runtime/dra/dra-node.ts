@@ -4,9 +4,9 @@ import type { ContainerAdditions } from '../../policies/cri/container-config.ts'
 import { isRunning } from '../../policies/cri/runtime-pod-status.ts';
 import { cdiIdsOf, claimHealth, type ClaimState } from '../../policies/dra/claim-devices.ts';
 import {
+  claimName,
   containerClaims,
   hasClaims,
-  namedClaim,
   type PodClaim,
   podClaims,
   usableClaimDrivers,
@@ -80,7 +80,7 @@ export class DraNode implements PodWaits {
 
   /** A pod with a sandbox has its claims: it is asked for them anew only for a new sandbox. */
   async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
-    if (!hasClaims(pod) || (this.#holdsAll(pod) && this.#runs(pod.metadata.uid))) return;
+    if (!hasClaims(pod) || (this.#runs(pod.metadata.uid) && this.#holdsAll(pod))) return;
     const end = this.#context.measurements?.dra.operation('PrepareResources');
     try {
       await this.#prepare(pod, signal);
@@ -181,8 +181,8 @@ export class DraNode implements PodWaits {
   statusOf(pod: Pod, name: string): ContainerStatus['allocatedResourcesStatus'] {
     const { resources } = pod.spec.containers.find((container) => container.name === name) ?? {};
     const statuses = (resources?.claims ?? []).flatMap((used) => {
-      const claim = namedClaim(pod, used.name);
-      const state = claim && this.#claim(pod, claim.name);
+      const name = claimName(pod, used.name);
+      const state = name === undefined ? undefined : this.#claim(pod, name);
       return (state && claimHealth(used, state, this.drivers.healthOf)) ?? [];
     });
     return statuses.length === 0 ? undefined : statuses;

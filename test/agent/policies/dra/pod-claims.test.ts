@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import {
+  claimName,
   containerClaims,
   hasClaims,
   podClaims,
@@ -109,6 +110,19 @@ describe('the claims of a container', () => {
     expect([...containerClaims(pod, container({ claims }))]).toEqual([
       ['one', ['']],
       ['two', ['x', 'y']],
+    ]);
+  });
+
+  test('are left out while they are not known', () => {
+    const pod = podWith([{ name: 'a', resourceClaimTemplateName: 'template' }], {
+      resourceClaimStatuses: [{ name: 'b', resourceClaimName: 'other' }],
+    });
+    expect(containerClaims(pod, container({ claims: [{ name: 'a' }, { name: 'b' }] })).size).toBe(0);
+    const made = { ...pod, status: { resourceClaimStatuses: [{ name: 'a', resourceClaimName: 'web-a' }] } };
+    expect([claimName(pod, 'a'), claimName(made, 'a'), claimName(made, 'b')]).toEqual([
+      undefined,
+      'web-a',
+      undefined,
     ]);
   });
 

@@ -14,7 +14,7 @@ const PREPARED = ['cgroups.prepare', 'volumes.mountPod'];
 const RELEASED = ['volumes.releaseVolumes', 'cgroups.release', 'users.release'];
 
 /** A node whose subsystems only note their calls; those in `failing` reject. */
-function bed(failing: ReadonlySet<string> = new Set()) {
+function bed(failing: ReadonlySet<string> = new Set(), hasDrivers = false) {
   const calls: string[] = [];
   const subsystem = (name: string) =>
     new Proxy(
@@ -51,6 +51,7 @@ function bed(failing: ReadonlySet<string> = new Set()) {
     podLogs: subsystem('podLogs'),
     logs: subsystem('logs'),
     logLinks: subsystem('logLinks'),
+    ...(hasDrivers && { dra: subsystem('dra') }),
   });
   return { node, calls };
 }
@@ -60,6 +61,13 @@ test('a pod has its cgroup before its volumes, and gives them back in the revers
   await node.prepare(POD, new AbortController().signal);
   await node.release('uid-web');
   expect(calls).toEqual([...PREPARED, ...RELEASED]);
+});
+
+test('claims of DRA drivers are prepared after volumes, and unprepared before', async () => {
+  const { node, calls } = bed(new Set(), true);
+  await node.prepare(POD, new AbortController().signal);
+  await node.release('uid-web');
+  expect(calls).toEqual([...PREPARED, 'dra.prepare', 'dra.release', ...RELEASED]);
 });
 
 test('of a pod that is removed its processes end first, then its logs go; its folder and its start time go last', async () => {
