@@ -62,6 +62,8 @@ export interface StorageObjects {
   csiDriver(name: string): Promise<CSIDriver | undefined>;
   /** Undefined where there is none. Rejects if the server does not answer. */
   volumeAttachment(name: string): Promise<VolumeAttachment | undefined>;
+  /** The claim as it is then. `patch`: a strategic merge patch. */
+  patchClaimStatus(claim: PersistentVolumeClaim, patch: object): Promise<PersistentVolumeClaim>;
   /** A secret that a PersistentVolume names: no pod refers to it. Undefined where there is none. Rejects if the server does not answer. */
   volumeSecret(namespace: string, name: string): Promise<Secret | undefined>;
 }

@@ -14,6 +14,8 @@ import { parseMountInfo } from '../../src/agent/policies/formats/mountinfo.ts';
 import type { CsiCapability } from '../../src/agent/policies/volumes/csi-source.ts';
 import {
   type CsiNodeInfo,
+  type ExpandRequest,
+  NODE_EXPAND,
   NODE_GET_CAPABILITIES,
   NODE_GET_INFO,
   NODE_GET_STATS,
@@ -31,7 +33,8 @@ import { runCommand } from '../../src/system/run-command.ts';
 import { type ErrorKind, StateletError } from '../../src/types/errors.ts';
 import { waitFor } from './wait-for.ts';
 
-export type CsiCall = 'NodeStageVolume' | 'NodePublishVolume' | 'NodeUnpublishVolume' | 'NodeUnstageVolume';
+export type CsiCall =
+  'NodeExpandVolume' | 'NodeStageVolume' | 'NodePublishVolume' | 'NodeUnpublishVolume' | 'NodeUnstageVolume';
 
 export interface TestCsiDriverOptions {
   readonly name: string;
@@ -53,6 +56,7 @@ export class TestCsiDriver {
   readonly calls: string[] = [];
   readonly staged: StageRequest[] = [];
   readonly published: PublishRequest[] = [];
+  readonly expanded: ExpandRequest[] = [];
   /** What the agent told it of its registration. */
   readonly told: RegistrationStatus[] = [];
   /** Told of each call before anything is done. */
@@ -144,6 +148,14 @@ export class TestCsiDriver {
       servedMethod(NODE_GET_CAPABILITIES, () =>
         Promise.resolve({ capabilities: capabilities.map((type) => ({ rpc: { type } })) }),
       ),
+      servedMethod(NODE_EXPAND, async (request) => {
+        this.expanded.push(request);
+        this.#mustHave('NodeExpandVolume', request, ['volumeId', 'volumePath']);
+        if (mountsOf(request.volumePath) === 0)
+          this.violations.push(`${request.volumeId} grown before it is published`);
+        await this.#called('NodeExpandVolume', request.volumeId);
+        return {};
+      }),
       servedMethod(NODE_GET_STATS, ({ volumeId, path }) => {
         this.calls.push(`NodeGetVolumeStats ${volumeId}`);
         if (mountsOf(path) === 0) this.violations.push(`figures of ${path}, where nothing is published`);

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import type { CSINode, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
+import type { CSINode, PersistentVolumeClaim, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { mountsBelow } from '../../support/containerd/wipe.ts';
 import { NODE_NAME } from '../../support/daemon.ts';
@@ -238,6 +238,32 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
     driver.kill();
     await driver.start();
     await cluster.podIsReady('broken');
+  });
+
+  test('a volume that has grown is grown on the node, and its claim has the new size', async () => {
+    const name = 'growing.csi.test';
+    await csiDriver({}, name);
+    const driver = open({ name, capabilities: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] });
+    await driver.start();
+    await bound('grown', { driver: name });
+    const pv = '/api/v1/persistentvolumes/pv-grown';
+    await cluster.controlPlane.patch(pv, { spec: { capacity: { storage: '2Gi' } } });
+    const path = '/api/v1/namespaces/default/persistentvolumeclaims/grown';
+    const condition = { type: 'FileSystemResizePending', status: 'True' };
+    await cluster.controlPlane.patch(`${path}/status`, {
+      status: {
+        capacity: { storage: '1Gi' },
+        allocatedResourceStatuses: { storage: 'NodeResizePending' },
+        conditions: [condition],
+      },
+    });
+    await mounting('grown', claimed('grown'));
+    await cluster.podIsReady('grown');
+    expect(driver.expanded).toMatchObject([{ range: { requiredBytes: 2 ** 31 } }]);
+    const { status } = (await cluster.controlPlane.read<PersistentVolumeClaim>(path)) ?? {};
+    expect(status?.capacity).toEqual({ storage: '2Gi' });
+    expect([status?.allocatedResourceStatuses ?? {}, status?.conditions ?? []]).toEqual([{}, []]);
+    await cluster.told('grown', 'MountVolume.NodeExpandVolume succeeded for volume "pv-grown"');
   });
 
   test('a volume of the pod itself is published alone, where the driver serves such volumes', async () => {

@@ -117,6 +117,12 @@ export class ServerObjects implements ApiObjects, StorageObjects, ResourceClaimO
     return readObject(this.#access, { resource: 'csidrivers', name });
   }
 
+  patchClaimStatus({ metadata }: PersistentVolumeClaim, patch: object): Promise<PersistentVolumeClaim> {
+    const { namespace = '', name = '' } = metadata ?? {};
+    const target = { resource: 'persistentvolumeclaims', namespace, name, subresource: 'status' } as const;
+    return this.#access.api.patch<PersistentVolumeClaim>(target, patch);
+  }
+
   volumeSecret(namespace: string, name: string): Promise<Secret | undefined> {
     return readObject(this.#access, { resource: 'secrets', namespace, name });
   }

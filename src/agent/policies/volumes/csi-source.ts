@@ -23,6 +23,7 @@ export interface CsiSource {
   readonly isEphemeral: boolean;
   readonly stageSecret?: SecretReference;
   readonly publishSecret?: SecretReference;
+  readonly expandSecret?: SecretReference;
 }
 
 type CsiFields = NonNullable<NonNullable<PersistentVolume['spec']>['csi']>;
@@ -43,6 +44,7 @@ export function csiSource({ spec = {} }: PersistentVolume, csi: CsiFields, isOnl
   const { driver, volumeHandle, volumeAttributes = {}, fsType = '', readOnly = false } = csi;
   const stageSecret = secretReference(csi.nodeStageSecretRef);
   const publishSecret = secretReference(csi.nodePublishSecretRef);
+  const expandSecret = secretReference(csi.nodeExpandSecretRef);
   return {
     kind: 'csi',
     driver,
@@ -55,6 +57,7 @@ export function csiSource({ spec = {} }: PersistentVolume, csi: CsiFields, isOnl
     isEphemeral: false,
     ...(stageSecret && { stageSecret }),
     ...(publishSecret && { publishSecret }),
+    ...(expandSecret && { expandSecret }),
   };
 }
 

@@ -14,10 +14,10 @@ import {
 } from '../../../../src/agent/runtime/volumes/volume-manager.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { claim, persistentVolume } from '../../policies/volumes/claims/claims.ts';
-import type { ApiObjects } from '../../../../src/types/api-objects.ts';
+import type { ApiObjects, StorageObjects } from '../../../../src/types/api-objects.ts';
 import type { TimerHandle } from '../../../../src/types/clock.ts';
 import type { AgentContext } from '../../../../src/types/agent-context.ts';
-import type { CSIDriver, Pod } from '../../../../src/types/kubernetes.ts';
+import type { CSIDriver, PersistentVolumeClaim, Pod } from '../../../../src/types/kubernetes.ts';
 
 export type VolumeTask =
   | { readonly task: 'write'; readonly volume: string; readonly files: Readonly<Record<string, string>> }
@@ -71,6 +71,10 @@ export function managerOn(
 export const CSI_DRIVER = 'disk.csi.test';
 
 interface OwnCsi extends Partial<Pick<AgentContext, 'recorder'>>, Partial<Pick<ApiObjects, 'token'>> {
+  readonly claim?: PersistentVolumeClaim;
+  /** Of the PersistentVolume. */
+  readonly capacity?: Record<string, string>;
+  readonly patchClaimStatus?: StorageObjects['patchClaimStatus'];
   /** Of the CSIDriver object. */
   readonly spec?: Partial<CSIDriver['spec']>;
 }
@@ -79,10 +83,15 @@ interface OwnCsi extends Partial<Pick<AgentContext, 'recorder'>>, Partial<Pick<A
 export function csiManagerOn(rootDir: string, csiSocket: string, own: OwnCsi = {}) {
   const { recorder = context.recorder, token = () => Promise.resolve('token'), spec } = own;
   const ownContext = { ...context, recorder };
+  const source = { driver: CSI_DRIVER, volumeHandle: 'disk-1' };
+  const volumeObjects = {
+    persistentVolumeClaim: () => Promise.resolve(own.claim ?? claim()),
+    persistentVolume: () => Promise.resolve(persistentVolume({ csi: source, capacity: own.capacity ?? {} })),
+  };
   const csi = new CsiNode(ownContext, {
     rootDir,
     nodeName: 'node-1',
-    objects: { token },
+    objects: { token, ...volumeObjects },
     storage: {
       csiDriver: () => {
         const volumeLifecycleModes = ['Persistent', 'Ephemeral'];
@@ -90,6 +99,7 @@ export function csiManagerOn(rootDir: string, csiSocket: string, own: OwnCsi = {
       },
       volumeAttachment: () => Promise.resolve(undefined),
       volumeSecret: () => Promise.resolve(undefined),
+      patchClaimStatus: own.patchClaimStatus ?? ((found) => Promise.resolve(found)),
     },
   });
   csi.drivers.register(new CsiDriver(CSI_DRIVER, csiSocket, '1.0.0'));
@@ -99,12 +109,8 @@ export function csiManagerOn(rootDir: string, csiSocket: string, own: OwnCsi = {
     onChange: silent,
   });
   volumes.podsKnown();
-  const source = { driver: CSI_DRIVER, volumeHandle: 'disk-1' };
   const claims = new ClaimedVolumes({
-    objects: {
-      persistentVolumeClaim: () => Promise.resolve(claim()),
-      persistentVolume: () => Promise.resolve(persistentVolume({ csi: source })),
-    },
+    objects: volumeObjects,
     nodeLabels: () => ({}),
   });
   return { manager: managerOn(rootDir, { csi, claims }, ownContext), csi, close: () => volumes.stop() };

@@ -7,6 +7,8 @@ import { errorKind, errorMessage, StateletError } from '../../../../types/errors
 import type { CsiMeasurements } from '../../../../types/measurements.ts';
 import {
   type CsiNodeInfo,
+  type ExpandRequest,
+  NODE_EXPAND,
   NODE_GET_CAPABILITIES,
   NODE_GET_INFO,
   NODE_GET_STATS,
@@ -66,6 +68,10 @@ export class CsiDriver {
 
   async unpublish(volumeId: string, targetPath: string): Promise<void> {
     await this.#call(NODE_UNPUBLISH, { volumeId, targetPath });
+  }
+
+  async expand(request: ExpandRequest): Promise<void> {
+    await this.#call(NODE_EXPAND, request);
   }
 
   /** Undefined where the driver has no figures of volumes. */

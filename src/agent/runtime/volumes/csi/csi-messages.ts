@@ -36,6 +36,15 @@ interface CapabilitiesAnswer {
   readonly capabilities: readonly { readonly rpc: { readonly type: CsiCapability } | undefined }[];
 }
 
+export interface ExpandRequest extends Pick<
+  StageRequest,
+  'volumeId' | 'stagingPath' | 'capability' | 'secrets'
+> {
+  /** Where it is published. */
+  readonly volumePath: string;
+  readonly range: { readonly requiredBytes: number };
+}
+
 export interface StatsRequest {
   readonly volumeId: string;
   readonly path: string;
@@ -97,6 +106,19 @@ export const NODE_GET_STATS: Method<StatsRequest, { readonly usage: readonly Csi
       }),
     ),
   }),
+};
+
+export const NODE_EXPAND: Method<ExpandRequest, object> = {
+  ...ofNode('NodeExpandVolume'),
+  request: message<ExpandRequest>({
+    volumeId: field(1, string),
+    volumePath: field(2, string),
+    range: field(3, message<ExpandRequest['range']>({ requiredBytes: field(1, int) })),
+    stagingPath: field(4, string),
+    capability: field(5, capability),
+    secrets: map(6),
+  }),
+  response: empty,
 };
 
 export const NODE_STAGE: Method<StageRequest, object> = {

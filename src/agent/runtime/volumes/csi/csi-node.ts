@@ -35,6 +35,7 @@ import { CsiDriverRegistry } from './csi-driver-registry.ts';
 import { dropUnlessUncertain, refuseMounted, removeMountPoint } from './csi-mount-point.ts';
 import { attachmentName, inlineHandle } from './csi-names.ts';
 import { CsiStagedVolumes } from './csi-staged-volumes.ts';
+import { CsiGrowth } from './csi-growth.ts';
 import { CsiStats } from './csi-stats.ts';
 import { readVolData, type VolData, volumeOf, writeVolData } from './vol-data.ts';
 
@@ -43,7 +44,7 @@ type Texts = Readonly<Record<string, string>>;
 export interface CsiNodeParts {
   readonly rootDir: string;
   readonly nodeName: string;
-  readonly objects: Pick<ApiObjects, 'token'>;
+  readonly objects: Pick<ApiObjects, 'token' | 'persistentVolumeClaim' | 'persistentVolume'>;
   readonly storage: StorageObjects;
 }
 
@@ -80,6 +81,7 @@ export class CsiNode implements CsiMounts, PodWaits {
   /** Told by the charts of its volumes as well. */
   readonly waitChanges = new Subject<readonly string[]>();
   readonly #waits: NotedWaits;
+  readonly #growth: CsiGrowth;
   readonly #context: AgentContext;
   readonly #parts: CsiNodeParts;
   #staging: CsiStaging | undefined;
@@ -88,6 +90,7 @@ export class CsiNode implements CsiMounts, PodWaits {
     this.#context = context;
     this.#parts = parts;
     this.#waits = new NotedWaits(context.clock, this.waitChanges);
+    this.#growth = new CsiGrowth(context, { ...parts, drivers: this.drivers });
     this.stats = new CsiStats(context.clock, this.drivers);
     this.staged = new CsiStagedVolumes(context, { ...parts, drivers: this.drivers });
   }
@@ -104,15 +107,33 @@ export class CsiNode implements CsiMounts, PodWaits {
 
   async mount(request: Omit<VolumeSetUp, 'node'>, signal: AbortSignal): Promise<void> {
     const { pod, paths, volume: own, claimed, state } = request;
-    // Until its driver's object is known.
+    // Until it is known that it never changes.
     state.isKeptFresh = true;
     const source = sourceOf(pod, own, claimed);
     const name = csiVolumeName({ claimed, volume: own });
     const volume = { pod, paths, source, name, isPublished: state.readyAs !== undefined };
     const object = await this.#parts.storage.csiDriver(source.driver);
-    state.isKeptFresh = object?.spec.requiresRepublish === true;
     const problem = lifecycleProblem(source, object);
     if (problem !== undefined) throw new StateletError('FailedPrecondition', problem);
+    const isRepublished = object?.spec.requiresRepublish === true;
+    if (!volume.isPublished || isRepublished) await this.#stageAndPublish(volume, object, signal);
+    const mayGrow =
+      !source.isEphemeral &&
+      (await this.#growth.follow({
+        ...volume,
+        volume: own,
+        stagingPath: this.staged.path(source),
+        targetPath: paths.csiMount(name),
+      }));
+    state.isKeptFresh = isRepublished || mayGrow;
+  }
+
+  async #stageAndPublish(
+    volume: PodCsiVolume,
+    object: CSIDriver | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { pod, source, name } = volume;
     let publishContext: Texts = {};
     try {
       const wish = {
@@ -205,6 +226,7 @@ export class CsiNode implements CsiMounts, PodWaits {
       await refuseMounted(target, `CSI driver ${driverName} has unpublished volume ${volumeHandle}`);
     }
     await removeMountPoint(target);
+    this.#growth.forget(target);
   }
 
   #volDataOf({ source, name }: PodCsiVolume): VolData {

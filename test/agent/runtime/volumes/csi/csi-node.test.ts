@@ -131,6 +131,83 @@ describeAsRoot('a volume of a CSI driver', () => {
     expect(csi.waitOf('u-1')).toBeUndefined();
   });
 
+  const GROWN = {
+    metadata: { name: 'orders', namespace: 'default', uid: 'c-1', resourceVersion: '7' },
+    spec: { volumeName: 'pv-1' },
+    status: {
+      phase: 'Bound',
+      capacity: { storage: '1Gi' },
+      allocatedResourceStatuses: { storage: 'NodeResizePending' },
+      conditions: [{ type: 'FileSystemResizePending', status: 'True' }],
+    },
+  };
+
+  test('that has grown is grown by its driver, when it is published and later, and its claim is told', async () => {
+    const patches: object[] = [];
+    const claim = structuredClone(GROWN);
+    claim.status.capacity.storage = '2Gi';
+    const { manager } = await open(
+      {
+        claim,
+        capacity: { storage: '2Gi' },
+        patchClaimStatus: (found, patch) => {
+          patches.push(patch);
+          return Promise.resolve(found);
+        },
+      },
+      ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'],
+    );
+    await mountAll(manager, POD);
+    expect(driver.expanded).toEqual([]);
+    claim.status.capacity.storage = '1Gi';
+    await mountAll(manager, POD);
+    await waitFor(() => patches.length === 2, { what: 'the claim to be told' });
+    expect(driver.expanded).toMatchObject([
+      { volumeId: 'disk-1', volumePath: target(), range: { requiredBytes: 2 ** 31 } },
+    ]);
+    const metadata = { resourceVersion: '7' };
+    expect(patches).toEqual([
+      { metadata, status: { allocatedResourceStatuses: { storage: 'NodeResizeInProgress' } } },
+      {
+        metadata,
+        status: {
+          capacity: { storage: '2Gi' },
+          allocatedResourceStatuses: { storage: null },
+          conditions: [{ type: 'FileSystemResizePending', $patch: 'delete' }],
+        },
+      },
+    ]);
+    expect(driver.count('NodePublishVolume')).toBe(1);
+    expect(events).toEqual(['MountVolume.NodeExpandVolume succeeded for volume "pv-1" node-1']);
+  });
+
+  test.each([
+    ['OutOfRange', 'NodeResizeInfeasible', true],
+    ['Internal', 'NodeResizeInProgress', true],
+    ['Unavailable', 'NodeResizeInProgress', false],
+  ] as const)('that its driver cannot grow (%s) is kept by its pod as it is', async (kind, state, isTold) => {
+    const patches: string[] = [];
+    const { manager } = await open(
+      {
+        claim: GROWN,
+        capacity: { storage: '2Gi' },
+        patchClaimStatus: (found, patch) => {
+          patches.push(JSON.stringify(patch));
+          return Promise.resolve(found);
+        },
+      },
+      ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'],
+    );
+    driver.faults.set('NodeExpandVolume', { kind, words: 'too large' });
+    await mountAll(manager, POD);
+    expect(patches.findLast((patch) => patch.includes('allocatedResourceStatuses'))).toContain(state);
+    expect(patches.some((patch) => patch.includes('NodeResizeError') && patch.includes('too large'))).toBe(
+      isTold,
+    );
+    expect(events.join()).toContain('NodeExpandVolume: too large');
+    expect(mountsOf(target())).toBe(1);
+  });
+
   test('has the figures of its driver, which is asked once a minute, and none of a driver that has none', async () => {
     const { manager, csi } = await open({}, ['STAGE_UNSTAGE_VOLUME', 'GET_VOLUME_STATS']);
     await mountAll(manager, POD);
