@@ -1,5 +1,7 @@
 /** The folder of device plugins of a simulated node, and the plugins: they come and go, and register with the agent that listens. */
 import type { DevicePluginSocket } from '../../agent/actors/devices/device-plugins.ts';
+import type { PluginHandler, PluginHandlers } from '../../agent/plugins/registration/plugin-handler.ts';
+import { DEVICE_PLUGIN_TYPE } from '../../agent/policies/devices/device-registration.ts';
 import type { RegisterRequest } from '../../agent/runtime/devices/device-messages.ts';
 import type { StoredText } from '../../system/newest-file.ts';
 import type { Register } from '../../agent/runtime/devices/registration-socket.ts';
@@ -40,6 +42,7 @@ const WRITE_MS = 30;
 const SLOW_WRITE_MS = 10_000;
 const SLOW = 0.2;
 const DIES_AT_WRITE = 0.06;
+const DAMAGED = 0.05;
 
 const WRONG: readonly Partial<RegisterRequest>[] = [
   { version: 'v7' },
@@ -56,6 +59,8 @@ export class DevicePluginFolder {
   readonly #endpoints = new Map<string, DevicePluginLife>();
   readonly #ordinals = new Map<string, number>();
   #listener: Listener | undefined;
+  /** Of the agent that listens. */
+  #watcher: PluginHandler | undefined;
   /** As the disk has it. */
   #checkpoint: string | undefined;
 
@@ -70,6 +75,15 @@ export class DevicePluginFolder {
 
   get checkpoint(): string | undefined {
     return this.#checkpoint;
+  }
+
+  /** What an agent that starts finds of the checkpoint may be damaged. */
+  agentStarts(): void {
+    const { world, tell } = this.#options;
+    const text = this.#checkpoint;
+    if (text === undefined || !world.misbehaves() || world.random(this.#key('damage')) >= DAMAGED) return;
+    this.#checkpoint = text.slice(0, Math.floor(text.length / 2));
+    tell('the checkpoint of devices is damaged');
   }
 
   /** As the plugin of the resource tells them now; undefined while there is none. */
@@ -121,6 +135,11 @@ export class DevicePluginFolder {
     };
   }
 
+  /** Of plugins that the agent's watcher finds. */
+  watchedBy(handlers: PluginHandlers): void {
+    this.#watcher = handlers.get(DEVICE_PLUGIN_TYPE);
+  }
+
   connect(resource: string, endpoint: string, user: FolderUser): SimulatedDeviceConnection {
     return new SimulatedDeviceConnection({ ...user, resource, life: this.#endpoints.get(endpoint) });
   }
@@ -162,7 +181,7 @@ export class DevicePluginFolder {
   #registers(life: DevicePluginLife): void {
     const listener = this.#listener;
     if (listener === undefined) return;
-    const times = life.character === 'lying' ? 2 : 1;
+    const times = life.character === 'lying' && !life.isFound ? 2 : 1;
     const delayMs = 1 + Math.floor(NOTICED_MS * life.draw('register'));
     for (let time = 0; time < times; time++)
       listener.clock.setTimeout(
@@ -170,12 +189,31 @@ export class DevicePluginFolder {
           if (this.#listener !== listener || !life.isAlive) return;
           const endpoint = `${this.#key('socket').replaceAll('/', '-')}.sock`;
           this.#endpoints.set(endpoint, life);
+          if (life.isFound && this.#watcher) {
+            this.#offersTo(this.#watcher, listener, life, endpoint);
+            return;
+          }
           const request = { version: 'v1beta1', endpoint, resourceName: life.resource };
           if (life.character === 'lying') this.#lie(listener, life, request);
           listener.register(request).catch(() => this.#registersAgain(listener, life));
         },
         delayMs * (time + 1),
       );
+  }
+
+  /** As the agent's watcher does with a socket. */
+  #offersTo(watcher: PluginHandler, listener: Listener, life: DevicePluginLife, endpoint: string): void {
+    const { resource } = life;
+    const offer = { name: resource, endpoint, supportedVersions: ['v1beta1'] };
+    if (watcher.problemOf({ type: DEVICE_PLUGIN_TYPE, ...offer }) !== undefined) return;
+    const { clock } = listener;
+    const served = watcher.register(offer);
+    life.onDeath.add(() => clock.setTimeout(() => served.close(), NOTICED_MS));
+    void served.verify?.(new AbortController().signal).then((problem) => {
+      if (problem === undefined) return;
+      served.close();
+      this.#registersAgain(listener, life);
+    });
   }
 
   /** It was not taken: it has not answered in time, or has failed. */

@@ -27,6 +27,7 @@ const CHARACTERS: readonly Character[] = [
 ];
 const CHANGES_AFTER_MS = [500, 10_000, 60_000];
 const FLOOD = 30;
+const FOUND = 0.3;
 const TOO_LONG = 'x'.repeat(1_025);
 
 export interface DevicePluginLifeOptions {
@@ -43,6 +44,8 @@ export class DevicePluginLife {
   readonly character: Character;
   readonly preStartRequired: boolean;
   readonly getPreferredAllocationAvailable: boolean;
+  /** It registers by a socket in the folder that agents watch, and calls nobody. */
+  readonly isFound: boolean;
   /** They hear of each list. */
   readonly onList = new Set<(devices: readonly ListedDevice[]) => void>();
   readonly onDeath = new Set<() => void>();
@@ -59,6 +62,7 @@ export class DevicePluginLife {
     this.character = world.misbehaves() ? pick(CHARACTERS, world.random(`${key}/character`)) : 'honest';
     this.preStartRequired = world.random(`${key}/pre-start`) < 0.5;
     this.getPreferredAllocationAvailable = world.random(`${key}/preferred`) < 0.5;
+    this.isFound = world.random(`${key}/found`) < FOUND;
     this.#devices = devices.ids.map((ID) => ({ ID, health: 'Healthy' }));
     this.#changeLater();
   }

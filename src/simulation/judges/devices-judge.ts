@@ -53,8 +53,8 @@ export class DevicesJudge implements DevicesWitness {
   readonly #told = new Map<string, Told>();
   /** When a call of a plugin has failed last. */
   readonly #failedAt = new Map<string, number>();
-  /** Ids of containers that nobody waited for any more when they started. */
-  readonly #unawaited = new Set<string>();
+  /** Ids of containers of which the agent cannot know: nobody waited for their start any more, or the checkpoint was damaged since. */
+  readonly #unknown = new Set<string>();
   /** UIDs of pods whose status says something else of their devices than their plugins. */
   readonly #untold = new Lasting<string>(TOLD_WITHIN_MS);
 
@@ -65,7 +65,9 @@ export class DevicesJudge implements DevicesWitness {
   agentStarts(): void {
     this.#told.clear();
     this.#failedAt.clear();
-    for (const resource of contentOf(this.#options.checkpoint()).resources) {
+    const { resources, isDamaged } = contentOf(this.#options.checkpoint());
+    if (isDamaged) for (const { id } of this.#running()) this.#unknown.add(id);
+    for (const resource of resources) {
       const now = this.#options.now();
       this.#told.set(resource, { ...UNKNOWN, knownSince: now, silentSince: now });
     }
@@ -100,7 +102,7 @@ export class DevicesJudge implements DevicesWitness {
         `${bad.join()} is handed out, and is no healthy device of ${resource}`,
       );
     for (const container of this.#running())
-      for (const id of idsOf(container.envs, resource))
+      for (const id of this.#unknown.has(container.id) ? [] : idsOf(container.envs, resource))
         if (ids.includes(id)) this.#options.violated(container.uid, `${id} is handed out, and it has it`);
   }
 
@@ -133,12 +135,12 @@ export class DevicesJudge implements DevicesWitness {
   /** `isAwaited`: not so where the agent that asked for its start is gone, or has given up. */
   started(container: ContainerTruth, isAwaited: boolean): void {
     const { id, uid, envs, metadata } = container;
-    if (!isAwaited) this.#unawaited.add(id);
+    if (!isAwaited) this.#unknown.add(id);
     for (const resource of this.#options.resources) {
       const ids = new Set(idsOf(envs, resource));
       if (ids.size === 0 || !isAwaited) continue;
       for (const other of this.#running()) {
-        if (other.id === id || this.#unawaited.has(other.id)) continue;
+        if (other.id === id || this.#unknown.has(other.id)) continue;
         const shared = idsOf(other.envs, resource).filter((one) => ids.has(one));
         if (shared.length > 0)
           this.#options.violated(
@@ -248,15 +250,22 @@ function podCount(pod: Pod, resource: string): number {
   return resourceAmount(resource, podRequest(pod, resource));
 }
 
-function contentOf(checkpoint: string | undefined): {
+interface Checkpoint {
   readonly entries: readonly Entry[];
   readonly resources: readonly string[];
-} {
+  readonly isDamaged?: true;
+}
+
+function contentOf(checkpoint: string | undefined): Checkpoint {
   if (checkpoint === undefined) return { entries: [], resources: [] };
-  const { Data } = JSON.parse(checkpoint) as {
-    Data: { PodDeviceEntries: readonly Entry[] | null; RegisteredDevices: object };
-  };
-  return { entries: Data.PodDeviceEntries ?? [], resources: Object.keys(Data.RegisteredDevices) };
+  try {
+    const { Data } = JSON.parse(checkpoint) as {
+      Data: { PodDeviceEntries: readonly Entry[] | null; RegisteredDevices: object };
+    };
+    return { entries: Data.PodDeviceEntries ?? [], resources: Object.keys(Data.RegisteredDevices) };
+  } catch {
+    return { entries: [], resources: [], isDamaged: true };
+  }
 }
 
 /** The UIDs of pods of which the checkpoint has something. */

@@ -301,6 +301,7 @@ export class AgentRun {
 
   #buildManagers(): NodeManagers {
     const { devices, placement } = this.#options;
+    devices?.folder.agentStarts();
     devices?.judge.agentStarts();
     return nodeManagers(this.#context(), {
       ...(devices && { devices: { folder: devices.folder, witness: devices.judge } }),

@@ -75,12 +75,15 @@ export function nodeManagers(
     subsystems: kinds.length === 0 ? [] : [topology, ...kinds.flatMap(({ subsystems }) => subsystems)],
     devicePlugins:
       ofHost && user && devices
-        ? (core) =>
-            new DevicePlugins(core, {
+        ? (core) => {
+            const plugins = new DevicePlugins(core, {
               devices,
               listen: (register) => ofHost.folder.listen(register, user),
               connect: (resource, endpoint) => ofHost.folder.connect(resource, endpoint, user),
-            })
+            });
+            ofHost.folder.watchedBy(plugins.handlers);
+            return plugins;
+          }
         : undefined,
     start: (view) => kinds.forEach((kind) => kind.start(view)),
     stop: async () => {

@@ -135,6 +135,19 @@ test('a pod that the agent has not been told of holds what the checkpoint has fo
   expect(judge.lacking(podWith('one', 3), [])).toEqual([]);
 });
 
+test('an agent that finds a damaged checkpoint cannot know what containers have that run', () => {
+  const { judge, disk, runs, reported } = bed();
+  runs('c1', 'one', true, 'a');
+  disk.checkpoint = '{"Data":{"PodDev';
+  judge.agentStarts();
+  judge.listed(GPU, healthy('a'));
+  judge.asked(GPU, ['a']);
+  runs('c2', 'two', true, 'a');
+  expect(reported()).toEqual([]);
+  runs('c3', 'three', true, 'a');
+  expect(reported()).toEqual(['three: main runs with a, which main of two has']);
+});
+
 test('a status that does not follow the health of devices for long', () => {
   const { judge, moment, reported } = bed();
   judge.listed(GPU, [{ ID: 'a', health: 'Unhealthy' }]);
