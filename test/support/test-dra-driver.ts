@@ -31,10 +31,11 @@ export interface TestDraDriverOptions {
   readonly devices?: (claim: ClaimKey) => readonly ClaimDevice[];
 }
 
-/** `never`: held until the driver ends. `skips`: no claim is answered. `words`: of each claim. */
+/** A promise: held until then. `never`: held until the driver ends. `skips`: no claim is answered. `words`: of each claim. */
 type Fault =
   | { readonly kind: ErrorKind; readonly words: string }
   | { readonly words: string; readonly kind?: undefined }
+  | Promise<undefined>
   | 'never'
   | 'skips';
 
@@ -160,14 +161,14 @@ export class TestDraDriver {
   async #answer(call: DraCall, { claims }: Asked, work: (claim: ClaimKey) => { readonly error: string }) {
     this.calls.push([call, ...claims.map(({ name }) => name)].join(' '));
     const fault = this.faults.get(call);
+    if (fault instanceof Promise) {
+      await fault;
+      return answersOf(claims, work);
+    }
     if (fault === 'never') await new Promise(() => undefined);
     if (fault === 'skips') return { claims: {} };
     if (fault && fault !== 'never' && fault.kind) throw new StateletError(fault.kind, fault.words);
-    const answers = claims.map(
-      (claim) =>
-        [claim.uid, fault && fault !== 'never' ? { devices: [], error: fault.words } : work(claim)] as const,
-    );
-    return { claims: Object.fromEntries(answers) };
+    return answersOf(claims, fault && fault !== 'never' ? () => ({ devices: [], error: fault.words }) : work);
   }
 
   #prepare(claim: ClaimKey): readonly ClaimDevice[] {
@@ -188,6 +189,10 @@ export class TestDraDriver {
   #specPath({ uid }: ClaimKey): string {
     return join(this.#options.cdiDir ?? '', `${this.#options.name}-${uid}.json`);
   }
+}
+
+function answersOf(claims: readonly ClaimKey[], work: (claim: ClaimKey) => { readonly error: string }) {
+  return { claims: Object.fromEntries(claims.map((claim) => [claim.uid, work(claim)])) };
 }
 
 /** The variable CLAIM of the container has the claim's name. */

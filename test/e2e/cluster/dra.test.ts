@@ -8,6 +8,7 @@ import type { Pod, ResourceClaim, ResourceSlice } from '../../../src/types/kuber
 import { crc32 } from 'node:zlib';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { hasContainerd } from '../../support/containerd/suite.ts';
+import { SERVING } from '../../support/cri-daemon.ts';
 import { NODE_NAME } from '../../support/daemon.ts';
 import { cdiIdOf, TestDraDriver } from '../../support/test-dra-driver.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -58,13 +59,16 @@ describeOnCluster('resource claims of a DRA driver', {}, (cluster) => {
     return made?.metadata?.uid ?? '';
   };
   /** A pod that uses the claims: they are reserved for it first, as a scheduler does. */
-  const using = async (name: string, ...claims: readonly string[]) => {
+  const using = (name: string, ...claims: readonly string[]) => running(SERVING, name, ...claims);
+  /** `script`: what its container does, once. */
+  const running = async (script: string, name: string, ...claims: readonly string[]) => {
     await cluster.create(name, {
       // No scheduler knows it.
       nodeName: undefined,
       schedulerName: 'none',
+      restartPolicy: 'Never',
       resourceClaims: claims.map((one) => ({ name: one, resourceClaimName: one })),
-      containers: [cluster.server({ resources: { claims: claims.map((one) => ({ name: one })) } })],
+      containers: [cluster.shell(script, { resources: { claims: claims.map((one) => ({ name: one })) } })],
     });
     const uid = (await cluster.pod(name))?.metadata.uid;
     for (const one of claims) {
@@ -133,6 +137,21 @@ describeOnCluster('resource claims of a DRA driver', {}, (cluster) => {
     await deleted('two');
     await cluster.podIsGone('two');
     expect(driver.calls.slice(1)).toEqual(['NodeUnprepareResources own', 'NodeUnprepareResources shared']);
+  });
+
+  test('the API server hears that a pod has run to its end only when its claim is given up', async () => {
+    const driver = open();
+    await driver.start();
+    await claim('brief');
+    const held = Promise.withResolvers<undefined>();
+    driver.faults.set('NodeUnprepareResources', held.promise);
+    await running('until [ -e /tmp/end ]; do sleep 0.1; done', 'brief', 'brief');
+    await cluster.bed.exec(await cluster.podIsReady('brief'), ['touch', '/tmp/end']);
+    await waitFor(() => driver.count('NodeUnprepareResources') > 0, { what: 'the driver to be asked' });
+    expect((await cluster.pod('brief'))?.status?.phase).toBe('Running');
+    held.resolve(undefined);
+    await cluster.podIs('over', 'brief', ({ status }) => status?.phase === 'Succeeded');
+    expect([...driver.prepared]).toEqual([]);
   });
 
   test('what is wrong with a claim or said by its driver is an event, and delays no other pod', async () => {
