@@ -92,6 +92,9 @@ describeOnBed('device plugins', (bed) => {
 
     bed.apply('third', { containers: [bed.server(wants(1))] });
     await daemon.until('third', 'waiting', ({ status }) => status?.phase === 'Pending', GRACEFUL);
+    expect((await statelet('why', 'third', '--root-dir', bed.rootDir)).stdout).toMatch(
+      /waits for 1 example\.com\/gpu: both are held by default\/\S+ and default\/\S+\.\n/u,
+    );
     bed.withdraw('first');
     expect(devicesOf(await daemon.running('third'))).toHaveLength(1);
     bed.withdraw('second');
