@@ -84,7 +84,7 @@ function sourceFollower(
       report(problems);
       return [];
     }
-    const unique = uniqueByUid(pods);
+    const { unique, repeated } = byUid(pods);
     const next = podUpdates(known, source, unique, rfc3339Nano(now()));
     known = next.known;
     const problemOf = (message: string) => ({ source, field: 'metadata', message });
@@ -96,11 +96,10 @@ function sourceFollower(
       if (reported.has(problemText(problem))) continue;
       recorder?.event(pod.metadata, 'Warning', 'FailedValidation', problem.message);
     }
-    const sameUid = pods.filter((pod) => !unique.includes(pod));
     report([
       ...problems,
       ...duplicates.map(({ problem }) => problem),
-      ...sameUid.map((pod) => problemOf(sameUidMessage(pod))),
+      ...repeated.map((pod) => problemOf(sameUidMessage(pod))),
     ]);
     if (restored || isSeen) return [...next.updates];
     isSeen = true;
@@ -108,11 +107,15 @@ function sourceFollower(
   };
 }
 
-/** The UID alone says which pod is meant, and so no two pods may have one. */
-function uniqueByUid(pods: readonly Pod[]): readonly Pod[] {
-  const firstOf = new Map<string, Pod>();
-  for (const pod of pods) if (!firstOf.has(pod.metadata.uid)) firstOf.set(pod.metadata.uid, pod);
-  return firstOf.size === pods.length ? pods : [...firstOf.values()];
+/** The UID alone says which pod is meant, and so no two pods may have one: of several, the first counts. */
+function byUid(pods: readonly Pod[]): { unique: readonly Pod[]; repeated: readonly Pod[] } {
+  const taken = new Set<string>();
+  const repeated: Pod[] = [];
+  for (const pod of pods) {
+    if (taken.has(pod.metadata.uid)) repeated.push(pod);
+    taken.add(pod.metadata.uid);
+  }
+  return { unique: repeated.length === 0 ? pods : pods.filter((pod) => !repeated.includes(pod)), repeated };
 }
 
 function sameUidMessage(pod: Pod): string {
