@@ -169,8 +169,9 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     name: 'resize-granted-without-room',
     breaks: 'A resize is granted although the node has no room for it (admission)',
     file: RESIZES,
-    find: `      return admission.kind === 'admitted' ? undefined : admission;`,
-    replace: `      return admission.kind === 'rejected' && admission.reason === '' ? admission : undefined;`,
+    find: `    if (infeasible === undefined) return admission.kind === 'admitted' ? undefined : admission;`,
+    replace: `    if (infeasible === undefined)
+      return admission.kind === 'rejected' && admission.reason === '' ? admission : undefined;`,
   },
   {
     name: 'resize-gives-nothing-back',
@@ -191,15 +192,11 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     name: 'resize-forgotten',
     breaks: 'What a container was given by a resize is not remembered (I10)',
     file: 'src/agent/runtime/pods/pod-resizer.ts',
-    find: `    given.set(id, after);
-    await known.note(pod.metadata.uid, id, { given: after });
-  }
-
-  async #rememberPodLevel`,
-    replace: `    given.set(id, after);
-    await known.written(pod.metadata.uid);
-  }
-
-  async #rememberPodLevel`,
+    find: `      given.set(id, after);
+      return known.note(pod.metadata.uid, id, { given: after });
+    };`,
+    replace: `      given.set(id, after);
+      return known.written(pod.metadata.uid);
+    };`,
   },
 ];
