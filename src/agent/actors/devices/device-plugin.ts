@@ -1,5 +1,5 @@
 /** The actor of the plugin of one resource, and its effects. */
-import { type ActorRefFrom, type AnyActorRef, type SnapshotFrom } from 'xstate';
+import { type ActorRefFrom, type AnyActorRef, type SnapshotFrom, waitFor } from 'xstate';
 import {
   type DevicePluginContext,
   type DevicePluginFailure,
@@ -69,20 +69,13 @@ export class DevicePluginActor {
 
   /** Resolves when the plugin that has registered last has said what it can do; rejects with why it is not taken. */
   async connected(): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-    const look = (snapshot: SnapshotFrom<typeof devicePluginMachine>) => {
-      const { successor, refusal, problem } = snapshot.context;
-      if (successor !== undefined || snapshot.matches('Connecting')) return;
-      if (snapshot.matches('Connected') && refusal === undefined) resolve(undefined);
-      else reject(new StateletError('Unavailable', refusal ?? problem ?? 'the agent stops'));
-    };
-    const subscription = this.#actor.subscribe(look);
-    look(this.snapshot);
-    try {
-      await promise;
-    } finally {
-      subscription.unsubscribe();
-    }
+    const snapshot = await waitFor(
+      this.#actor,
+      (one) => one.context.successor === undefined && !one.matches('Connecting'),
+    );
+    const { refusal, problem } = snapshot.context;
+    if (!snapshot.matches('Connected') || refusal !== undefined)
+      throw new StateletError('Unavailable', refusal ?? problem ?? 'the agent stops');
   }
 
   stop(): void {

@@ -1,5 +1,5 @@
 /** The actor of a ResourceClaim, and its effects. */
-import type { ActorRefFrom, SnapshotFrom } from 'xstate';
+import { type ActorRefFrom, type SnapshotFrom, waitFor } from 'xstate';
 import { type ResourceClaimFailure, resourceClaimMachine } from '../../machines/resource-claim-machine.ts';
 import type { ClaimState } from '../../policies/dra/claim-devices.ts';
 import type { NodeDrivers } from '../../runtime/dra/node-drivers.ts';
@@ -48,9 +48,12 @@ export class ResourceClaimActor {
     this.#actor.send({ type: 'WANTED', pod, now: this.#context.clock.now() });
     this.#waiting += 1;
     try {
-      await this.#settled(signal, (snapshot) =>
-        snapshot.matches('Prepared') ? 'done' : snapshot.matches('Failed') ? 'failed' : undefined,
+      const snapshot = await waitFor(
+        this.#actor,
+        (one) => one.matches('Prepared') || one.matches('Failed') || one.status !== 'active',
+        { signal },
       );
+      if (!snapshot.matches('Prepared')) throw failureIn(snapshot);
     } finally {
       this.#waiting -= 1;
       // Drivers are asked for nothing that no pod waits for: it may be that the pod must not start any more.
@@ -62,39 +65,17 @@ export class ResourceClaimActor {
   /** Resolves when the pod is none of its pods any more. Rejects where it was the last one, and a driver has failed. */
   async leave(pod: string, signal: AbortSignal): Promise<void> {
     this.#actor.send({ type: 'LEFT', pod, now: this.#context.clock.now() });
-    await this.#settled(signal, (snapshot) => {
-      if (!snapshot.context.pods.includes(pod)) return 'done';
-      return snapshot.matches('UnprepareFailed') ? 'failed' : undefined;
-    });
+    const holds = ({ context }: Snapshot) => context.pods.includes(pod);
+    const snapshot = await waitFor(
+      this.#actor,
+      (one) => !holds(one) || one.matches('UnprepareFailed') || one.status !== 'active',
+      { signal },
+    );
+    if (holds(snapshot)) throw failureIn(snapshot);
   }
 
   stop(): void {
     this.#actor.send({ type: 'STOP' });
-  }
-
-  async #settled(
-    signal: AbortSignal,
-    outcomeOf: (snapshot: Snapshot) => 'done' | 'failed' | undefined,
-  ): Promise<void> {
-    signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-    const abort = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', abort, { once: true });
-    const look = (snapshot: Snapshot) => {
-      const outcome = outcomeOf(snapshot);
-      const { problem = 'the agent stops' } = snapshot.context;
-      if (outcome === 'done') resolve(undefined);
-      else if (outcome === 'failed' || snapshot.status !== 'active')
-        reject(new StateletError('Unavailable', problem));
-    };
-    const subscription = this.#actor.subscribe(look);
-    look(this.snapshot);
-    try {
-      await promise;
-    } finally {
-      subscription.unsubscribe();
-      signal.removeEventListener('abort', abort);
-    }
   }
 
   #machine(): typeof resourceClaimMachine {
@@ -123,4 +104,8 @@ export class ResourceClaimActor {
       },
     });
   }
+}
+
+function failureIn({ context: { problem = 'the agent stops' } }: Snapshot): StateletError {
+  return new StateletError('Unavailable', problem);
 }

@@ -1,5 +1,5 @@
 /** The actor of a volume of a CSI driver, and its effects. */
-import type { ActorRefFrom, SnapshotFrom } from 'xstate';
+import { type ActorRefFrom, type SnapshotFrom, waitFor } from 'xstate';
 import {
   type CsiVolumeFailure,
   type CsiVolumeInput,
@@ -53,24 +53,15 @@ export class CsiVolumeActor {
   /** Resolves to what its attachment says of it, once it is staged. Rejects when a step has failed, and as soon as the signal aborts. */
   async use(wish: CsiVolumeWish, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
     signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<Readonly<Record<string, string>>>();
-    const abort = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', abort, { once: true });
     this.#actor.send({ type: 'WANTED', ...wish, now: this.#context.clock.now() });
-    const look = (snapshot: SnapshotFrom<typeof csiVolumeMachine>) => {
-      const { publishContext, problem = 'the agent stops' } = snapshot.context;
-      if (snapshot.matches('Staged')) resolve(publishContext);
-      else if (snapshot.matches('Failed') || snapshot.status !== 'active')
-        reject(new StateletError('Unavailable', problem));
-    };
-    const subscription = this.#actor.subscribe(look);
-    look(this.snapshot);
-    try {
-      return await promise;
-    } finally {
-      subscription.unsubscribe();
-      signal.removeEventListener('abort', abort);
-    }
+    const snapshot = await waitFor(
+      this.#actor,
+      (one) => one.matches('Staged') || one.matches('Failed') || one.status !== 'active',
+      { signal },
+    );
+    const { publishContext, problem = 'the agent stops' } = snapshot.context;
+    if (snapshot.matches('Staged')) return publishContext;
+    throw new StateletError('Unavailable', problem);
   }
 
   leave(pod: string): void {
