@@ -19,6 +19,7 @@ import { waitFor } from '../wait-for.ts';
 import { criHasImage, criServes } from './cri-probe.ts';
 import { archive, BUSYBOX, PAUSE, standardImages, type TestImage } from './images.ts';
 import { createLayout, type Layout } from './layout.ts';
+import { watchLeakedTasks } from './leaked-tasks.ts';
 import { installPackages } from './packages.ts';
 import { wipe } from './wipe.ts';
 
@@ -71,6 +72,7 @@ export class ContainerdBed {
   readonly #layout: Layout;
   readonly #janitor: ChildProcess;
   #child: ChildProcess | undefined;
+  #endWatch: (() => void) | undefined;
 
   constructor(layout: Layout) {
     this.#layout = layout;
@@ -103,6 +105,10 @@ export class ContainerdBed {
     });
     closeSync(log);
     this.#child = child;
+    this.#endWatch ??= watchLeakedTasks(
+      this.#layout.logFile,
+      (id) => void this.ctr('tasks', 'delete', '--force', id).catch(() => undefined),
+    );
     const ended = new Promise<never>((_resolve, reject) => {
       child.once('error', reject);
       child.once('exit', (code, signal) => reject(new Error(`containerd ended with ${code ?? signal}`)));
@@ -198,6 +204,7 @@ export class ContainerdBed {
       const left = await this.leftovers();
       if (left.length > 0) throw new Error(`left in the runtime: ${left.join('; ')}\n${this.#warnings()}`);
     } finally {
+      this.#endWatch?.();
       await this.launcher.stop?.();
       await wipe(this.dir);
       this.#janitor.stdin?.end('nothing to do\n');
