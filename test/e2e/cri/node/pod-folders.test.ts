@@ -1,5 +1,5 @@
 /** The files of pods on the node: `/etc/hosts`, and the files that a killed agent leaves to the next one. */
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -29,8 +29,9 @@ describeOnContainerd('the files of pods on the node', ({ containerd, openBed }) 
     volumes: [{ name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }],
     containers: [bed.server({ volumeMounts: [{ name: 'memory', mountPath: '/memory' }] })],
   });
-  const cgroupsOf = (uid: string) =>
-    execFileSync('find', [
+  /** Cgroups of others may go while `find` looks: it ends with 1 then, and has still printed all that are there. */
+  const cgroupsOf = (uid: string) => {
+    const search = [
       '/sys/fs/cgroup',
       '-type',
       'd',
@@ -38,10 +39,9 @@ describeOnContainerd('the files of pods on the node', ({ containerd, openBed }) 
       `*${containerd.cgroupRoot}*`,
       '-name',
       `pod${uid}`,
-    ])
-      .toString()
-      .split('\n')
-      .filter(Boolean);
+    ];
+    return spawnSync('find', search, { encoding: 'utf8' }).stdout.split('\n').filter(Boolean);
+  };
   const gone = (what: string, paths: () => readonly string[]) =>
     waitFor(() => paths().length === 0, { what: `${what} to go` });
   const logsOf = (uid: string) => readdirSync(bed.podLogsDir).filter((name) => name.endsWith(`_${uid}`));
