@@ -12,6 +12,7 @@ import {
 } from 'xstate';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
+import type { TimedFailure } from '../../types/timed-failure.ts';
 import type { ActorContext } from './actor-context.ts';
 
 const RUNNING = new WeakMap<AnyActorRef['system'], Set<AnyActorRef>>();
@@ -97,4 +98,9 @@ export class StateTimes {
   since(actor: AnyActorRef): number | undefined {
     return this.#visits.get(actor)?.sinceMs;
   }
+}
+
+/** For `requestActor`: the facts of a failure with its time. */
+export function timedFailures(clock: Clock): (error: unknown) => TimedFailure {
+  return (error) => ({ problem: errorMessage(error), now: clock.now() });
 }

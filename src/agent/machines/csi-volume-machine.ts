@@ -4,6 +4,7 @@
 import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
 import type { CsiSource } from '../policies/volumes/csi-source.ts';
 import { asksOf, ownContext, requestsOf } from './ask.ts';
+import type { TimedFailure } from '../../types/timed-failure.ts';
 
 export interface CsiVolumeInput {
   readonly driver: string;
@@ -34,11 +35,6 @@ export interface CsiVolumeContext {
   readonly since: number;
 }
 
-export interface CsiVolumeFailure {
-  readonly problem: string;
-  readonly now: number;
-}
-
 /** What a pod wants of it. */
 export interface CsiVolumeWish {
   readonly pod: string;
@@ -62,7 +58,7 @@ export type CsiVolumeEvent =
   | { readonly type: 'STOP' }
   | DoneActorEvent<Attached, 'attach'>
   | DoneActorEvent<number, 'stage' | 'unstage'>
-  | ErrorActorEvent<CsiVolumeFailure, 'attach' | 'stage' | 'unstage'>;
+  | ErrorActorEvent<TimedFailure, 'attach' | 'stage' | 'unstage'>;
 
 /** As long as the kubelet waits for the external attacher. */
 const ATTACH_LIMIT_MS = 10 * 60_000;

@@ -4,6 +4,7 @@
  */
 import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
 import { asksOf, ownContext, requestsOf } from './ask.ts';
+import type { TimedFailure } from '../../types/timed-failure.ts';
 
 export interface DevicePluginInput {
   readonly resource: string;
@@ -36,11 +37,6 @@ export interface DevicePluginContext {
   readonly healthyCount: number;
 }
 
-export interface DevicePluginFailure {
-  readonly problem: string;
-  readonly now: number;
-}
-
 export type DevicePluginEvent =
   /** A plugin has registered: the first one, or another one in the place of the former. */
   | {
@@ -58,7 +54,7 @@ export type DevicePluginEvent =
   | { readonly type: 'SOCKET_GONE'; readonly id: number; readonly now: number }
   | { readonly type: 'STOP' }
   | DoneActorEvent<number, 'connect' | 'listen'>
-  | ErrorActorEvent<DevicePluginFailure, 'connect' | 'listen'>;
+  | ErrorActorEvent<TimedFailure, 'connect' | 'listen'>;
 
 /** As long as the kubelet waits for a connection. */
 const CONNECT_LIMIT_MS = 10_000;

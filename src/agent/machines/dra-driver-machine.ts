@@ -4,6 +4,7 @@
  */
 import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
 import { asksOf, ownContext, requestsOf } from './ask.ts';
+import type { TimedFailure } from '../../types/timed-failure.ts';
 
 export interface DraDriverInput {
   readonly driver: string;
@@ -25,11 +26,6 @@ export interface DraDriverContext {
   readonly isRemoved: boolean;
 }
 
-export interface DraDriverFailure {
-  readonly problem: string;
-  readonly now: number;
-}
-
 export type DraDriverEvent =
   /** A plugin of the driver has registered: the first one, or another one in the place of the former. */
   | { readonly type: 'REGISTERED'; readonly endpoint: string; readonly now: number }
@@ -38,7 +34,7 @@ export type DraDriverEvent =
   | { readonly type: 'STOP' }
   /** When (Unix ms). */
   | DoneActorEvent<number, 'connect' | 'removeSlices'>
-  | ErrorActorEvent<DraDriverFailure, 'connect' | 'stay'>;
+  | ErrorActorEvent<TimedFailure, 'connect' | 'stay'>;
 
 /** As long as the kubelet waits. */
 const GRACE_MS = 30_000;

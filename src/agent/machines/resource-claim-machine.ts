@@ -5,6 +5,7 @@
 import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
 import type { ClaimState } from '../policies/dra/claim-devices.ts';
 import { asksOf, ownContext, requestsOf } from './ask.ts';
+import type { TimedFailure } from '../../types/timed-failure.ts';
 
 export interface ResourceClaimInput {
   /** As an earlier agent has left it, or new: without pods. */
@@ -24,11 +25,6 @@ export interface ResourceClaimContext extends ClaimState {
   readonly since: number;
 }
 
-export interface ResourceClaimFailure {
-  readonly problem: string;
-  readonly now: number;
-}
-
 interface Prepared {
   readonly drivers: ClaimState['drivers'];
   readonly now: number;
@@ -45,7 +41,7 @@ export type ResourceClaimEvent =
   | DoneActorEvent<Prepared, 'prepare'>
   /** When (Unix ms). */
   | DoneActorEvent<number, 'unprepare'>
-  | ErrorActorEvent<ResourceClaimFailure, 'prepare' | 'unprepare'>;
+  | ErrorActorEvent<TimedFailure, 'prepare' | 'unprepare'>;
 
 const EFFECTS = ['resource claim', 'src/agent/actors/dra/resource-claim-actor.ts'] as const;
 const ask = asksOf(...EFFECTS);

@@ -2,7 +2,6 @@
 import { type ActorRefFrom, type AnyActorRef, type SnapshotFrom, waitFor } from 'xstate';
 import {
   type DevicePluginContext,
-  type DevicePluginFailure,
   type DevicePluginRegistration,
   devicePluginMachine,
 } from '../../machines/device-plugin-machine.ts';
@@ -10,9 +9,9 @@ import { deviceList, healthyIds, type ListedDevice } from '../../policies/device
 import { shortDuration } from '../../policies/formats/duration.ts';
 import type { DeviceManager } from '../../runtime/devices/device-manager.ts';
 import type { DevicePluginConnection } from '../../runtime/devices/remote-device-plugin.ts';
-import { errorMessage, StateletError } from '../../../types/errors.ts';
+import { StateletError } from '../../../types/errors.ts';
 import type { ActorContext } from '../actor-context.ts';
-import { agentActor, requestActor } from '../agent-actor.ts';
+import { agentActor, requestActor, timedFailures } from '../agent-actor.ts';
 
 export interface DevicePluginActorParts {
   readonly resource: string;
@@ -85,10 +84,7 @@ export class DevicePluginActor {
   #machine(): typeof devicePluginMachine {
     const { clock } = this.#context;
     const { resource, devices, onForgotten } = this.#parts;
-    const failureOf = (error: unknown): DevicePluginFailure => ({
-      problem: errorMessage(error),
-      now: clock.now(),
-    });
+    const failureOf = timedFailures(clock);
     return devicePluginMachine.provide({
       actors: {
         connect: requestActor((context, signal) => this.#connect(context, signal), failureOf),

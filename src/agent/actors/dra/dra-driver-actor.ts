@@ -1,12 +1,12 @@
 /** The actor of a DRA driver, and its effects. */
 import type { ActorRefFrom, SnapshotFrom } from 'xstate';
-import { type DraDriverFailure, draDriverMachine } from '../../machines/dra-driver-machine.ts';
+import { draDriverMachine } from '../../machines/dra-driver-machine.ts';
 import type { ToldHealth } from '../../policies/dra/device-health-list.ts';
 import type { DraDriver } from '../../runtime/dra/dra-driver.ts';
 import { sleep } from '../../../system/timer.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import type { ActorContext } from '../actor-context.ts';
-import { agentActor, requestActor } from '../agent-actor.ts';
+import { agentActor, requestActor, timedFailures } from '../agent-actor.ts';
 
 export interface DraDriverParts {
   readonly name: string;
@@ -64,10 +64,7 @@ export class DraDriverActor {
   #machine(): typeof draDriverMachine {
     const { clock, logger } = this.#context;
     const { name, removeSlices, onForgotten } = this.#parts;
-    const failureOf = (error: unknown): DraDriverFailure => ({
-      problem: errorMessage(error),
-      now: clock.now(),
-    });
+    const failureOf = timedFailures(clock);
     return draDriverMachine.provide({
       actors: {
         connect: requestActor(async (_, signal) => {

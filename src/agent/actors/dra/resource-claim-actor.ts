@@ -1,11 +1,11 @@
 /** The actor of a ResourceClaim, and its effects. */
 import { type ActorRefFrom, type SnapshotFrom, waitFor } from 'xstate';
-import { type ResourceClaimFailure, resourceClaimMachine } from '../../machines/resource-claim-machine.ts';
+import { resourceClaimMachine } from '../../machines/resource-claim-machine.ts';
 import type { ClaimState } from '../../policies/dra/claim-devices.ts';
 import type { NodeDrivers } from '../../runtime/dra/node-drivers.ts';
-import { errorMessage, StateletError } from '../../../types/errors.ts';
+import { StateletError } from '../../../types/errors.ts';
 import type { ActorContext } from '../actor-context.ts';
-import { agentActor, requestActor } from '../agent-actor.ts';
+import { agentActor, requestActor, timedFailures } from '../agent-actor.ts';
 
 type Snapshot = SnapshotFrom<typeof resourceClaimMachine>;
 
@@ -81,10 +81,7 @@ export class ResourceClaimActor {
   #machine(): typeof resourceClaimMachine {
     const { clock } = this.#context;
     const { drivers, save, onGone } = this.#parts;
-    const failureOf = (error: unknown): ResourceClaimFailure => ({
-      problem: errorMessage(error),
-      now: clock.now(),
-    });
+    const failureOf = timedFailures(clock);
     return resourceClaimMachine.provide({
       actors: {
         // A next agent knows before a driver does that there is something to be unprepared.

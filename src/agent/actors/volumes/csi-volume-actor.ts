@@ -1,7 +1,6 @@
 /** The actor of a volume of a CSI driver, and its effects. */
 import { type ActorRefFrom, type SnapshotFrom, waitFor } from 'xstate';
 import {
-  type CsiVolumeFailure,
   type CsiVolumeInput,
   csiVolumeMachine,
   type CsiVolumeWish,
@@ -9,9 +8,9 @@ import {
 import type { AttachReport } from '../../policies/volumes/csi-attachment.ts';
 import { type CsiSource, uniqueVolumeName } from '../../policies/volumes/csi-source.ts';
 import type { CsiStagedVolumes } from '../../runtime/volumes/csi/csi-staged-volumes.ts';
-import { errorMessage, StateletError } from '../../../types/errors.ts';
+import { StateletError } from '../../../types/errors.ts';
 import type { ActorContext } from '../actor-context.ts';
-import { agentActor, requestActor } from '../agent-actor.ts';
+import { agentActor, requestActor, timedFailures } from '../agent-actor.ts';
 
 export interface CsiVolumeParts {
   readonly staged: Pick<CsiStagedVolumes, 'attached' | 'stage' | 'unstage'>;
@@ -79,10 +78,7 @@ export class CsiVolumeActor {
   #machine(): typeof csiVolumeMachine {
     const { clock, logger } = this.#context;
     const { staged, attachReport, onGone } = this.#parts;
-    const failureOf = (error: unknown): CsiVolumeFailure => ({
-      problem: errorMessage(error),
-      now: clock.now(),
-    });
+    const failureOf = timedFailures(clock);
     return csiVolumeMachine.provide({
       actors: {
         attach: requestActor(async ({ source, isAttachable }, signal) => {
