@@ -1,5 +1,5 @@
 /** The paths of the CSI volume machine, replayed against the production actor. What its driver is asked is held until its step. */
-import { afterAll, expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import type { SnapshotFrom } from 'xstate';
 import { CsiVolumeActor } from '../../../src/agent/actors/volumes/csi-volume-actor.ts';
 import { type CsiVolumeEvent, csiVolumeMachine } from '../../../src/agent/machines/csi-volume-machine.ts';
@@ -8,9 +8,9 @@ import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { unlessAborted } from '../../../src/system/promises.ts';
 import { after, done, failed } from '../../support/child-events.ts';
 import { testContext } from '../../support/test-context.ts';
-import { Coverage } from '../coverage.ts';
-import { type Environment, type Path, shortestPaths } from '../paths.ts';
-import { replaying } from '../replaying.ts';
+import type { Coverage } from '../coverage.ts';
+import { testEveryEvent } from '../every-event.ts';
+import type { Environment } from '../paths.ts';
 
 type State = SnapshotFrom<typeof csiVolumeMachine>;
 
@@ -149,27 +149,4 @@ class Replay {
   }
 }
 
-const coverage = new Coverage(csiVolumeMachine);
-
-afterAll(() => coverage.print('all events in all states'));
-
-async function replay(path: Path<typeof csiVolumeMachine>): Promise<void> {
-  const it = new Replay(coverage);
-  const steps = async () => {
-    for (const { name, after: wantedState } of path) {
-      await it.step(name as Name);
-      expect(essence(it.state)).toEqual(essence(wantedState));
-    }
-  };
-  await replaying({ path, coverage, steps, end: () => it.stop() });
-}
-
-test('every event in every state', async () => {
-  const paths = shortestPaths(environment);
-  expect(paths.length).toBeGreaterThan(50);
-  for (const path of paths) await replay(path);
-});
-
-test('every state, transition and guard is covered', () => {
-  expect(coverage.uncovered()).toEqual([]);
-});
+testEveryEvent({ environment, moreThan: 50, essence, begin: (coverage) => new Replay(coverage) });

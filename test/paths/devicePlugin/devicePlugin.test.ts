@@ -1,5 +1,5 @@
 /** The paths of the device plugin machine, replayed against the production actor. What its plugin is asked is held until its step. */
-import { afterAll, expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import type { SnapshotFrom } from 'xstate';
 import { DevicePluginActor } from '../../../src/agent/actors/devices/device-plugin.ts';
 import {
@@ -12,9 +12,9 @@ import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { unlessAborted } from '../../../src/system/promises.ts';
 import { after, done, failed } from '../../support/child-events.ts';
 import { testContext } from '../../support/test-context.ts';
-import { Coverage } from '../coverage.ts';
-import { type Environment, type Path, shortestPaths } from '../paths.ts';
-import { replaying } from '../replaying.ts';
+import type { Coverage } from '../coverage.ts';
+import { testEveryEvent } from '../every-event.ts';
+import type { Environment } from '../paths.ts';
 
 type State = SnapshotFrom<typeof devicePluginMachine>;
 
@@ -169,27 +169,4 @@ class Replay {
   }
 }
 
-const coverage = new Coverage(devicePluginMachine);
-
-afterAll(() => coverage.print('all events in all states'));
-
-async function replay(path: Path<typeof devicePluginMachine>): Promise<void> {
-  const it = new Replay(coverage);
-  const steps = async () => {
-    for (const { name, after } of path) {
-      await it.step(name as Name);
-      expect(essence(it.state)).toEqual(essence(after));
-    }
-  };
-  await replaying({ path, coverage, steps, end: () => it.stop() });
-}
-
-test('every event in every state', async () => {
-  const paths = shortestPaths(environment);
-  expect(paths.length).toBeGreaterThan(20);
-  for (const path of paths) await replay(path);
-});
-
-test('every state, transition and guard is covered', () => {
-  expect(coverage.uncovered()).toEqual([]);
-});
+testEveryEvent({ environment, moreThan: 20, essence, begin: (coverage) => new Replay(coverage) });
