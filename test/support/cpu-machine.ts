@@ -1,6 +1,7 @@
 /** Recorded machines: what `/sys/devices/system` says of their CPUs, one line for each NUMA node. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { CpuOptions } from '../../src/agent/policies/cpus/cpu-choice.ts';
 import { parseCpuSet } from '../../src/agent/policies/cpus/cpu-set.ts';
 import { type CpuFacts, cpuTopology } from '../../src/agent/policies/cpus/cpu-topology.ts';
 
@@ -12,6 +13,16 @@ interface NodeLine {
   /** The CPUs of each last cache; default: one for the node. */
   readonly caches?: string;
 }
+
+/** No option of the static policy is on. */
+export const NO_CPU_OPTIONS: CpuOptions = {
+  'full-pcpus-only': false,
+  'distribute-cpus-across-numa': false,
+  'align-by-socket': false,
+  'distribute-cpus-across-cores': false,
+  'strict-cpu-reservation': false,
+  'prefer-align-cpus-by-uncorecache': false,
+};
 
 export const MACHINES: Readonly<Record<string, readonly NodeLine[]>> = {
   'one socket': [{ node: 0, socket: 0, cores: '0 1 2 3' }],

@@ -28,20 +28,11 @@ import {
 } from '../../../../src/agent/policies/cpus/static-cpus.ts';
 import { seededRandom } from '../../../../src/simulation/plan/seeded-random.ts';
 import type { Container, Pod } from '../../../../src/types/kubernetes.ts';
-import { machine, MACHINES } from '../../../support/cpu-machine.ts';
-
-const OPTIONS: CpuOptions = {
-  'full-pcpus-only': false,
-  'distribute-cpus-across-numa': false,
-  'align-by-socket': false,
-  'distribute-cpus-across-cores': false,
-  'strict-cpu-reservation': false,
-  'prefer-align-cpus-by-uncorecache': false,
-};
+import { machine, MACHINES, NO_CPU_OPTIONS } from '../../../support/cpu-machine.ts';
 
 const policy = (name: string, options: Partial<CpuOptions> = {}, reserved = '0'): StaticCpus => ({
   topology: machine(name),
-  options: { ...OPTIONS, ...options },
+  options: { ...NO_CPU_OPTIONS, ...options },
   reserved: parseCpuSet(reserved)!,
 });
 
@@ -74,7 +65,7 @@ test.each(['3-1', 'a', '1,', '0-999999', '-1'])('%j is no set', (text) => {
 
 describe('packed', () => {
   const take = (name: string, count: number, free = cpuSetString(machine(name).cpus), options = {}) =>
-    cpuSetString(packedCpus(machine(name), parseCpuSet(free)!, count, { ...OPTIONS, ...options }));
+    cpuSetString(packedCpus(machine(name), parseCpuSet(free)!, count, { ...NO_CPU_OPTIONS, ...options }));
 
   test('whole cores first, and what is left of a broken one before another is broken', () => {
     expect(take('one socket with SMT', 2)).toBe('0,4');
@@ -94,7 +85,7 @@ describe('packed', () => {
 
   test('prefer-align-cpus-by-uncorecache does not go across caches where one has enough', () => {
     const aligned = { 'prefer-align-cpus-by-uncorecache': true };
-    expect(take('one node with two caches', 4, '0-2,4-10,12-15', OPTIONS)).toBe('0-1,8-9');
+    expect(take('one node with two caches', 4, '0-2,4-10,12-15', NO_CPU_OPTIONS)).toBe('0-1,8-9');
     expect(take('one node with two caches', 8, '1-15', aligned)).toBe('4-7,12-15');
     expect(take('one node with two caches', 6, '2-15', aligned)).toBe('4-6,12-14');
   });
@@ -108,9 +99,9 @@ describe('packed', () => {
 
 test('distribute-cpus-across-numa takes as many from each node', () => {
   const topology = machine('four NUMA nodes of two sockets');
-  const taken = distributedCpus(topology, topology.cpus, 8, 1, OPTIONS);
+  const taken = distributedCpus(topology, topology.cpus, 8, 1, NO_CPU_OPTIONS);
   expect(partNumbers(topology, 'node', taken)).toHaveLength(2);
-  const some = distributedCpus(topology, topology.cpus, 6, 2, OPTIONS);
+  const some = distributedCpus(topology, topology.cpus, 6, 2, NO_CPU_OPTIONS);
   expect(partNumbers(topology, 'node', some)).toHaveLength(2);
   expect(some).toHaveLength(6);
 });
@@ -123,7 +114,7 @@ test('on every machine and with every option CPUs are taken from the free ones, 
     const free = topology.cpus.filter(() => random.next() < 0.7);
     const count = random.integer(0, free.length);
     const options = {
-      ...OPTIONS,
+      ...NO_CPU_OPTIONS,
       'distribute-cpus-across-cores': seed % 5 === 0,
       'prefer-align-cpus-by-uncorecache': seed % 5 === 1,
     };
@@ -222,7 +213,7 @@ describe('the static policy', () => {
 
   test('reserved are the CPUs of the lowest cores', () => {
     const topology = machine('one socket with SMT');
-    expect(reservedCpus(topology, OPTIONS, 1500n)).toEqual([0, 4]);
+    expect(reservedCpus(topology, NO_CPU_OPTIONS, 1500n)).toEqual([0, 4]);
   });
 
   test('strict-cpu-reservation leaves reserved CPUs to no pod', () => {

@@ -1,16 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { CpuManager } from '../../../../src/agent/runtime/cpus/cpu-manager.ts';
-import { machine } from '../../../support/cpu-machine.ts';
+import { machine, NO_CPU_OPTIONS } from '../../../support/cpu-machine.ts';
 import { testPod } from '../../../support/pods.ts';
-
-const OPTIONS = {
-  'full-pcpus-only': false,
-  'distribute-cpus-across-numa': false,
-  'align-by-socket': false,
-  'distribute-cpus-across-cores': false,
-  'strict-cpu-reservation': false,
-  'prefer-align-cpus-by-uncorecache': false,
-};
 
 test('a pod is complete when the file says whose its CPUs are: a next agent gives them to nobody else', async () => {
   let text: string | undefined;
@@ -23,7 +14,7 @@ test('a pod is complete when the file says whose its CPUs are: a next agent give
     },
   };
   const open = () =>
-    CpuManager.open(file, { topology: machine('one socket'), options: OPTIONS, reserved: [0] });
+    CpuManager.open(file, { topology: machine('one socket'), options: NO_CPU_OPTIONS, reserved: [0] });
   const amounts = { cpu: '2', memory: '1Mi' };
   const container = { name: 'main', image: 'app:1', resources: { requests: amounts, limits: amounts } };
   const pod = { ...testPod({ uid: 'uid-a' }), spec: { containers: [container] } };

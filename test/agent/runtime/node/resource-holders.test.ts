@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { cpuTopology } from '../../../../src/agent/policies/cpus/cpu-topology.ts';
 import { emptyMachine } from '../../../../src/agent/policies/memory-manager/numa-memory.ts';
 import { CpuManager } from '../../../../src/agent/runtime/cpus/cpu-manager.ts';
 import { MemoryManager } from '../../../../src/agent/runtime/memory-manager/memory-manager.ts';
@@ -10,6 +9,7 @@ import { resourceHolders } from '../../../../src/agent/runtime/node/resource-hol
 import { storedText } from '../../../../src/system/newest-file.ts';
 import { testPod } from '../../../support/pods.ts';
 import type { Container, Pod } from '../../../../src/types/kubernetes.ts';
+import { machine, NO_CPU_OPTIONS } from '../../../support/cpu-machine.ts';
 
 let rootDir = '';
 beforeEach(async () => {
@@ -19,24 +19,9 @@ afterEach(() => rm(rootDir, { recursive: true }));
 
 /** Four CPUs, each a core of one socket; the first is reserved. */
 function openCpus(): CpuManager {
-  const facts = [0, 1, 2, 3].map((cpu) => ({
-    cpu,
-    coreId: cpu,
-    packageId: 0,
-    node: 0,
-    cacheCpus: undefined,
-  }));
-  const options = {
-    'full-pcpus-only': false,
-    'distribute-cpus-across-numa': false,
-    'align-by-socket': false,
-    'distribute-cpus-across-cores': false,
-    'strict-cpu-reservation': false,
-    'prefer-align-cpus-by-uncorecache': false,
-  };
   return CpuManager.open(storedText(join(rootDir, 'cpu_manager_state')), {
-    topology: cpuTopology(facts),
-    options,
+    topology: machine('one socket'),
+    options: NO_CPU_OPTIONS,
     reserved: [0],
   });
 }
