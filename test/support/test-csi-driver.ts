@@ -6,8 +6,8 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import {
-  pluginInfo,
-  registrationStatus,
+  GET_INFO,
+  NOTIFY_REGISTRATION_STATUS,
   type RegistrationStatus,
 } from '../../src/agent/plugins/protocol/service-methods.ts';
 import { parseMountInfo } from '../../src/agent/policies/formats/mountinfo.ts';
@@ -27,11 +27,10 @@ import {
   type StageRequest,
 } from '../../src/agent/runtime/volumes/csi/csi-messages.ts';
 import { type GrpcServer, grpcServer, servedMethod } from '../../src/system/grpc/grpc-server.ts';
-import { message } from '../../src/system/protobuf.ts';
 import { OneAtATime } from '../../src/system/promises.ts';
 import { runCommand } from '../../src/system/run-command.ts';
 import { type ErrorKind, StateletError } from '../../src/types/errors.ts';
-import { waitFor } from './wait-for.ts';
+import { registered } from './plugin-registration.ts';
 
 export type CsiCall =
   'NodeExpandVolume' | 'NodeStageVolume' | 'NodePublishVolume' | 'NodeUnpublishVolume' | 'NodeUnstageVolume';
@@ -48,8 +47,6 @@ export interface TestCsiDriverOptions {
 
 /** Ends with the driver; `never` is held until then. */
 type Fault = { readonly kind: ErrorKind; readonly words: string } | 'never';
-
-const empty = message<object>({});
 
 export class TestCsiDriver {
   /** In the order in which they came: `NodeStageVolume vol-1`. */
@@ -87,12 +84,7 @@ export class TestCsiDriver {
   /** Resolves when the agent has said that it is registered. */
   async start(): Promise<void> {
     await this.listen();
-    await waitFor(() => this.told.some(({ registered }) => registered), {
-      what: 'the driver to be registered',
-      timeoutMs: 30_000,
-    }).catch((error: unknown) => {
-      throw new Error(`${String(error)}; it was told ${JSON.stringify(this.told)}`, { cause: error });
-    });
+    await registered(this.told);
   }
 
   async listen(): Promise<void> {
@@ -121,27 +113,13 @@ export class TestCsiDriver {
   #methods() {
     const { name, capabilities = ['STAGE_UNSTAGE_VOLUME'], info } = this.#options;
     return [
-      servedMethod(
-        {
-          name: 'GetInfo',
-          path: '/pluginregistration.Registration/GetInfo',
-          request: empty,
-          response: pluginInfo,
-        },
-        () => Promise.resolve({ type: 'CSIPlugin', name, endpoint: '', supportedVersions: ['1.0.0'] }),
+      servedMethod(GET_INFO, () =>
+        Promise.resolve({ type: 'CSIPlugin', name, endpoint: '', supportedVersions: ['1.0.0'] }),
       ),
-      servedMethod(
-        {
-          name: 'NotifyRegistrationStatus',
-          path: '/pluginregistration.Registration/NotifyRegistrationStatus',
-          request: registrationStatus,
-          response: empty,
-        },
-        (status) => {
-          this.told.push(status);
-          return Promise.resolve({});
-        },
-      ),
+      servedMethod(NOTIFY_REGISTRATION_STATUS, (status) => {
+        this.told.push(status);
+        return Promise.resolve({});
+      }),
       servedMethod(NODE_GET_INFO, () =>
         Promise.resolve({ nodeId: 'disk-node', maxVolumes: 0, topology: undefined, ...info }),
       ),

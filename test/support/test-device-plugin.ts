@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import grpc, { type ServerWritableStream } from '@grpc/grpc-js';
 import type { AllocatedContainer } from '../../src/agent/policies/devices/container-devices.ts';
 import type { ListedDevice } from '../../src/agent/policies/devices/device-list.ts';
+import { served } from '../../src/agent/plugins/protocol/service-methods.ts';
 import {
   ALLOCATE,
   GET_OPTIONS,
@@ -13,7 +14,7 @@ import {
   REGISTER,
 } from '../../src/agent/runtime/devices/device-messages.ts';
 import { GrpcClient } from '../../src/system/grpc/grpc-client.ts';
-import { answering, served } from './served-grpc.ts';
+import { answering } from './served-grpc.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface TestDevicePluginOptions {

@@ -6,18 +6,18 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import grpc, { type ServerWritableStream } from '@grpc/grpc-js';
 import {
-  pluginInfo,
-  registrationStatus,
+  GET_INFO,
+  NOTIFY_REGISTRATION_STATUS,
   type RegistrationStatus,
+  served,
 } from '../../src/agent/plugins/protocol/service-methods.ts';
 import type { ClaimDevice, ClaimKey } from '../../src/agent/policies/dra/claim-devices.ts';
 import type { ToldHealth } from '../../src/agent/policies/dra/device-health-list.ts';
 import type { DraService } from '../../src/agent/policies/dra/dra-registration.ts';
 import { prepareMethod, unprepareMethod, WATCH_RESOURCES } from '../../src/agent/runtime/dra/dra-messages.ts';
-import { message } from '../../src/system/protobuf.ts';
 import { type ErrorKind, StateletError } from '../../src/types/errors.ts';
-import { answering, served } from './served-grpc.ts';
-import { waitFor } from './wait-for.ts';
+import { answering } from './served-grpc.ts';
+import { registered } from './plugin-registration.ts';
 
 type DraCall = 'NodePrepareResources' | 'NodeUnprepareResources';
 
@@ -41,20 +41,6 @@ type Fault =
 
 type Asked = { readonly claims: readonly ClaimKey[] };
 type HealthStream = ServerWritableStream<object, { readonly devices: readonly ToldHealth[] }>;
-
-const empty = message<object>({});
-const GET_INFO = {
-  name: 'GetInfo',
-  path: '/pluginregistration.Registration/GetInfo',
-  request: empty,
-  response: pluginInfo,
-};
-const NOTIFY = {
-  name: 'NotifyRegistrationStatus',
-  path: '/pluginregistration.Registration/NotifyRegistrationStatus',
-  request: registrationStatus,
-  response: empty,
-};
 
 /** The name of what the runtime gives a container that has the claim of that driver. */
 export function cdiIdOf(driver: string, { uid }: Pick<ClaimKey, 'uid'>): string {
@@ -84,12 +70,7 @@ export class TestDraDriver {
   /** Resolves when the agent has said that it is registered. */
   async start(): Promise<void> {
     await this.listen();
-    await waitFor(() => this.told.some(({ registered }) => registered), {
-      what: 'the driver to be registered',
-      timeoutMs: 30_000,
-    }).catch((error: unknown) => {
-      throw new Error(`${String(error)}; it was told ${JSON.stringify(this.told)}`, { cause: error });
-    });
+    await registered(this.told);
   }
 
   async listen(): Promise<void> {
@@ -127,7 +108,7 @@ export class TestDraDriver {
     const supportedVersions = [`${version}.DRAPlugin`, 'v1alpha1.DRAResourceHealth'];
     const methods = {
       info: served(GET_INFO),
-      notify: served(NOTIFY),
+      notify: served(NOTIFY_REGISTRATION_STATUS),
       prepare: served(prepareMethod(service)),
       unprepare: served(unprepareMethod(service)),
       health: { ...served(WATCH_RESOURCES), responseStream: true },

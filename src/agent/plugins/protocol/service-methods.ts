@@ -73,7 +73,7 @@ export const GET_TOP_EVICTION_PODS = evictionPlugin(
 export const GET_EVICT_PODS = evictionPlugin('GetEvictPods', activePodsRequest, namedResponses.getEvictPods);
 
 /** For `Server.addService`. */
-function served<Q, A>({ path, request, response }: Method<Q, A>): MethodDefinition<Q, A> {
+export function served<Q, A>({ path, request, response }: Method<Q, A>): MethodDefinition<Q, A> {
   return {
     path,
     requestStream: false,
