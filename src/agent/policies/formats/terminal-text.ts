@@ -53,6 +53,14 @@ export function shortLine(text: string, lengthMax: number): string {
   return line.length > lengthMax ? `${line.slice(0, lengthMax)}${ELLIPSIS}` : line;
 }
 
+/** Of what a driver says in an error. */
+const DRIVER_WORDS_MAX_LENGTH = 500;
+
+/** What a driver says in an error, which becomes an event, in one line. */
+export function driverWords(text: string): string {
+  return shortLine(text, DRIVER_WORDS_MAX_LENGTH);
+}
+
 export function isPrintable(text: string): boolean {
   return text.search(UNSEEN) < 0;
 }

@@ -1,6 +1,5 @@
 /** Whether a volume of a CSI driver is attached to the node: a controller attaches it, and tells the Node object. */
-import { shortLine } from '../formats/terminal-text.ts';
-import { CSI_WORDS_MAX_LENGTH } from './csi-source.ts';
+import { driverWords } from '../formats/terminal-text.ts';
 import { StateletError } from '../../../types/errors.ts';
 import type { Node, VolumeAttachment } from '../../../types/kubernetes.ts';
 
@@ -28,5 +27,5 @@ export function isAttached({ metadata, status }: VolumeAttachment): boolean {
   if (status?.attached === true) return true;
   if (status?.attachError === undefined) return false;
   const { message = 'the volume could not be attached' } = status.attachError;
-  throw new StateletError('FailedPrecondition', shortLine(message, CSI_WORDS_MAX_LENGTH));
+  throw new StateletError('FailedPrecondition', driverWords(message));
 }

@@ -95,9 +95,6 @@ function secretReference(
   return name === '' ? undefined : { namespace, name };
 }
 
-/** Of others' words in an error, which becomes an event. */
-export const CSI_WORDS_MAX_LENGTH = 500;
-
 /** By this name the API server and its controllers know the volume: in `volumesInUse`, for example. */
 export function uniqueVolumeName({ driver, handle }: Pick<CsiSource, 'driver' | 'handle'>): string {
   return `kubernetes.io/csi/${driver}^${handle}`;

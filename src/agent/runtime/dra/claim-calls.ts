@@ -1,9 +1,9 @@
 /** What drivers are asked for claims: what one pod wants of a driver in one turn of the event loop is one call. */
 import type { ClaimKey } from '../../policies/dra/claim-devices.ts';
-import { shortLine } from '../../policies/formats/terminal-text.ts';
+import { driverWords } from '../../policies/formats/terminal-text.ts';
 import { unlessAborted } from '../../../system/promises.ts';
 import { StateletError } from '../../../types/errors.ts';
-import { type DraDriver, WORDS_MAX_LENGTH } from './dra-driver.ts';
+import type { DraDriver } from './dra-driver.ts';
 
 type Answers<Answer> = Readonly<Record<string, Answer>>;
 
@@ -67,7 +67,7 @@ export class ClaimCalls<Answer extends { readonly error: string }> {
     const failed = (problem: string) => new StateletError('FailedPrecondition', problem);
     const unknown = Object.keys(answers).find((answered) => claims.every((claim) => claim.uid !== answered));
     if (unknown !== undefined) {
-      const shown = shortLine(unknown, WORDS_MAX_LENGTH);
+      const shown = driverWords(unknown);
       throw failed(`${this.#method} returned result for unknown claim UID ${shown}`);
     }
     const answer = Object.hasOwn(answers, uid) ? answers[uid] : undefined;
@@ -76,7 +76,7 @@ export class ClaimCalls<Answer extends { readonly error: string }> {
       throw failed(`${this.#method} skipped ${skipped} ResourceClaims`);
     }
     if (answer.error === '') return answer;
-    const words = shortLine(answer.error, WORDS_MAX_LENGTH);
+    const words = driverWords(answer.error);
     throw failed(`${this.#method} failed for ResourceClaim ${name}: ${words}`);
   }
 }

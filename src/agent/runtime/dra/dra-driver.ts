@@ -2,7 +2,7 @@
 import type { ClaimKey } from '../../policies/dra/claim-devices.ts';
 import type { ToldHealth } from '../../policies/dra/device-health-list.ts';
 import type { DraService } from '../../policies/dra/dra-registration.ts';
-import { shortLine } from '../../policies/formats/terminal-text.ts';
+import { driverWords } from '../../policies/formats/terminal-text.ts';
 import { GrpcClient } from '../../../system/grpc/grpc-client.ts';
 import type { Method } from '../../../system/grpc/method.ts';
 import type { Clock } from '../../../types/clock.ts';
@@ -19,8 +19,6 @@ import {
 /** The kubelet's. */
 const CALL_LIMIT_MS = 45_000;
 const HEALTH_BYTES_MAX = 4 * 1024 * 1024;
-/** Of what a driver says in an error, which becomes an event. */
-export const WORDS_MAX_LENGTH = 500;
 
 type Answers<Answer> = Readonly<Record<string, Answer>>;
 
@@ -99,7 +97,7 @@ export class DraDriver {
     } catch (error) {
       const kind = errorKind(error);
       end?.(kind);
-      const message = `${method.name}: ${shortLine(errorMessage(error), WORDS_MAX_LENGTH)}`;
+      const message = `${method.name}: ${driverWords(errorMessage(error))}`;
       throw new StateletError(kind, message, { cause: error });
     }
   }

@@ -1,7 +1,7 @@
 import { GrpcClient } from '../../../../system/grpc/grpc-client.ts';
 import type { Method } from '../../../../system/grpc/method.ts';
-import { shortLine } from '../../../policies/formats/terminal-text.ts';
-import { CSI_WORDS_MAX_LENGTH, type CsiCapability } from '../../../policies/volumes/csi-source.ts';
+import { driverWords } from '../../../policies/formats/terminal-text.ts';
+import type { CsiCapability } from '../../../policies/volumes/csi-source.ts';
 import { volumeFigures } from '../../../policies/volumes/csi-figures.ts';
 import { errorKind, errorMessage, StateletError } from '../../../../types/errors.ts';
 import type { CsiMeasurements } from '../../../../types/measurements.ts';
@@ -104,7 +104,7 @@ export class CsiDriver {
       return answer;
     } catch (error) {
       end?.(errorKind(error));
-      const message = shortLine(errorMessage(error), CSI_WORDS_MAX_LENGTH);
+      const message = driverWords(errorMessage(error));
       throw new StateletError(errorKind(error), message, { cause: error });
     }
   }
