@@ -83,6 +83,7 @@ testAsRoot('nothing of a pod is left, and nothing runs twice, whatever was kille
   await waitFor(() => inGroups().length === 0, { what: 'the end of its processes' });
   expect(isRunning(escaped)).toBe(false);
   expect(main && isAlive(main)).toBe(false);
+  await waitFor(async () => (await bed.leftBehind()).length === 0, { what: 'its files to go' });
   await third.end();
   expect(cgroupsOf(bed.rootDir)).toEqual([]);
 });
