@@ -13,17 +13,8 @@ import type {
   VolumeOperation,
 } from '../../../types/measurements.ts';
 import type { KeptMemory } from '../../policies/cgroups/memory-qos.ts';
-import { Counter, Histogram } from './counters.ts';
-import {
-  COUNTED,
-  GAUGES,
-  REQUEST_BOUNDS,
-  ROTATION_BOUNDS,
-  RUNTIME_BOUNDS,
-  STORAGE_BOUNDS,
-  USUAL_BOUNDS,
-} from './metric-names.ts';
-import { type Labels, type Metric, metric } from './metric-text.ts';
+import { MetricSet, STORAGE_BOUNDS, USUAL_BOUNDS } from './counters.ts';
+import type { Labels, Metric } from './metric-text.ts';
 import { NodeLifeMetrics } from './node-life-metrics.ts';
 import { PodMetrics } from './pod-metrics.ts';
 import { ImageMetrics } from './image-metrics.ts';
@@ -46,7 +37,18 @@ const NO_ANSWER = '<error>';
 const PROBE_TYPES = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
 const PROBE_RESULTS = { Success: 'successful', Failure: 'failed' } as const;
 
+/** 14 bounds in seconds, each 2.5 times the one before. */
+export const RUNTIME_BOUNDS = Array.from({ length: 14 }, (_, index) => 0.005 * 2.5 ** index);
+const REQUEST_BOUNDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
+/** In seconds: from a minute to four years. */
+const ROTATION_BOUNDS = [
+  60, 3600, 14_400, 86_400, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000, 124_416_000,
+];
+
 export class AgentMetrics implements Measurements {
+  readonly #set = new MetricSet();
+  /** Served on a path of their own. */
+  readonly #ofProbes = new MetricSet();
   readonly #nowMs: () => number;
   readonly turnover = new TurnoverMetrics();
   readonly resizes: ResizeMetrics;
@@ -61,33 +63,109 @@ export class AgentMetrics implements Measurements {
   readonly pleg: PlegMetrics;
   readonly csi: CsiMetrics;
   readonly #pods: PodMetrics;
-  readonly #runtimeOperations = new Counter(COUNTED.runtimeOperations);
-  readonly #runtimeErrors = new Counter(COUNTED.runtimeErrors);
-  readonly #runtimeDuration = new Histogram(COUNTED.runtimeDuration, RUNTIME_BOUNDS);
-  readonly #cgroupDuration = new Histogram(COUNTED.cgroupDuration, USUAL_BOUNDS);
-  readonly #storageDuration = new Histogram(COUNTED.storageDuration, STORAGE_BOUNDS);
-  readonly #volumeTotal = new Histogram(COUNTED.volumeTotal, STORAGE_BOUNDS);
-  readonly #volumeWalk = new Histogram(COUNTED.volumeWalk, USUAL_BOUNDS);
-  readonly #apiRequests = new Counter(COUNTED.requests);
-  readonly #requestDuration = new Histogram(COUNTED.requestDuration, REQUEST_BOUNDS);
-  readonly #evictions = new Counter(COUNTED.evictions);
-  readonly #evictionStatsAge = new Histogram(COUNTED.evictionStatsAge, USUAL_BOUNDS);
-  readonly #sandboxDuration = new Histogram(COUNTED.sandboxDuration, USUAL_BOUNDS);
-  readonly #sandboxErrors = new Counter(COUNTED.sandboxErrors);
+  readonly #runtimeOperations = this.#set.counter(
+    'kubelet_runtime_operations_total',
+    '[ALPHA] Cumulative number of runtime operations by operation type.',
+  );
+  readonly #runtimeErrors = this.#set.counter(
+    'kubelet_runtime_operations_errors_total',
+    '[ALPHA] Cumulative number of runtime operation errors by operation type.',
+  );
+  readonly #runtimeDuration = this.#set.histogram(
+    'kubelet_runtime_operations_duration_seconds',
+    '[ALPHA] Duration in seconds of runtime operations. Broken down by operation type.',
+    RUNTIME_BOUNDS,
+  );
+  readonly #cgroupDuration = this.#set.histogram(
+    'kubelet_cgroup_manager_duration_seconds',
+    '[ALPHA] Duration in seconds for cgroup manager operations. Broken down by method.',
+    USUAL_BOUNDS,
+  );
+  readonly #storageDuration = this.#set.histogram(
+    'storage_operation_duration_seconds',
+    '[ALPHA] Storage operation duration',
+    STORAGE_BOUNDS,
+  );
+  readonly #volumeTotal = this.#set.histogram(
+    'volume_operation_total_seconds',
+    '[ALPHA] Storage operation end to end duration in seconds',
+    STORAGE_BOUNDS,
+  );
+  readonly #volumeWalk = this.#set.histogram(
+    'kubelet_volume_metric_collection_duration_seconds',
+    '[ALPHA] Duration in seconds to calculate volume stats',
+    USUAL_BOUNDS,
+  );
+  readonly #apiRequests = this.#set.counter(
+    'rest_client_requests_total',
+    '[ALPHA] Number of HTTP requests, partitioned by status code, method, and host.',
+  );
+  readonly #requestDuration = this.#set.histogram(
+    'rest_client_request_duration_seconds',
+    '[ALPHA] Request latency in seconds. Broken down by verb, and host.',
+    REQUEST_BOUNDS,
+  );
+  readonly #evictions = this.#set.counter(
+    'kubelet_evictions',
+    '[ALPHA] Cumulative number of pod evictions by eviction signal',
+  );
+  readonly #evictionStatsAge = this.#set.histogram(
+    'kubelet_eviction_stats_age_seconds',
+    '[ALPHA] Time between when stats are collected, and when pod is evicted based on those stats by eviction signal',
+    USUAL_BOUNDS,
+  );
+  readonly #sandboxDuration = this.#set.histogram(
+    'kubelet_run_podsandbox_duration_seconds',
+    '[ALPHA] Duration in seconds of the run_podsandbox operations. Broken down by RuntimeClass.Handler.',
+    USUAL_BOUNDS,
+  );
+  readonly #sandboxErrors = this.#set.counter(
+    'kubelet_run_podsandbox_errors_total',
+    '[ALPHA] Cumulative number of the run_podsandbox operation errors by RuntimeClass.Handler.',
+  );
   readonly #evictionPlugins = new EvictionPluginMetrics();
   /** Undefined where the feature MemoryQoS is off. */
   #kept: KeptMemory | undefined;
-  readonly #pluginAnswers = new Counter(COUNTED.pluginAnswers);
-  readonly #pluginValidations = new Counter(COUNTED.pluginValidations);
-  readonly #pluginVictims = new Counter(COUNTED.pluginVictims);
-  readonly #pluginDryRunVictims = new Counter(COUNTED.pluginDryRunVictims);
+  readonly #pluginAnswers = this.#set.counter(
+    'statelet_eviction_plugin_answers_total',
+    'Questions to eviction plugins by what came of them: success, refused, failure.',
+  );
+  readonly #pluginValidations = this.#set.counter(
+    'eviction_plugin_validate',
+    'Eviction plugins that wanted to register, and whether they have proved who they are (Katalyst).',
+  );
+  readonly #pluginVictims = this.#set.counter(
+    'statelet_eviction_plugin_victims_total',
+    'Pods that are ended because an eviction plugin named them.',
+  );
+  readonly #pluginDryRunVictims = this.#set.counter(
+    'statelet_eviction_plugin_dry_run_victims_total',
+    'Pods that eviction plugins on trial have named.',
+  );
   readonly #renewalErrors = {
-    client: new Counter(COUNTED.clientRenewalErrors),
-    serving: new Counter(COUNTED.servingRenewalErrors),
+    client: this.#set.counter(
+      'kubelet_certificate_manager_client_expiration_renew_errors',
+      '[ALPHA] Counter of certificate renewal errors.',
+    ),
+    serving: this.#set.counter(
+      'kubelet_server_expiration_renew_errors',
+      '[ALPHA] Counter of certificate renewal errors.',
+    ),
   };
-  readonly #servingRotation = new Histogram(COUNTED.servingRotation, ROTATION_BOUNDS);
-  readonly #probes = new Counter(COUNTED.probes);
-  readonly #probeDuration = new Histogram(COUNTED.probeDuration, USUAL_BOUNDS);
+  readonly #servingRotation = this.#set.histogram(
+    'kubelet_certificate_manager_server_rotation_seconds',
+    '[ALPHA] Histogram of the number of seconds the previous certificate lived before being rotated.',
+    ROTATION_BOUNDS,
+  );
+  readonly #probes = this.#ofProbes.counter(
+    'prober_probe_total',
+    '[BETA] Cumulative number of a liveness, readiness or startup probe for a container by result.',
+  );
+  readonly #probeDuration = this.#ofProbes.histogram(
+    'prober_probe_duration_seconds',
+    '[ALPHA] Duration in seconds for a probe response.',
+    USUAL_BOUNDS,
+  );
 
   /** `nowMs`: of a clock that is never set. */
   constructor(nowMs: () => number = () => performance.now()) {
@@ -103,6 +181,16 @@ export class AgentMetrics implements Measurements {
     this.images = new ImageMetrics(nowMs, this.starts);
     this.pleg = new PlegMetrics(nowMs);
     this.csi = new CsiMetrics(nowMs);
+    this.#set.gauge(
+      'kubelet_memory_qos_node_memory_min_bytes',
+      '[ALPHA] Total cgroup v2 memory.min in bytes for Guaranteed pods. This memory is hard-reserved and never reclaimed by the kernel.',
+      () => this.#kept && Number(this.#kept.guaranteedBytes),
+    );
+    this.#set.gauge(
+      'kubelet_memory_qos_node_memory_low_bytes',
+      '[ALPHA] Total cgroup v2 memory.low in bytes for Burstable pods. This memory is soft-reserved and may be reclaimed under extreme pressure.',
+      () => this.#kept && Number(this.#kept.burstableBytes),
+    );
     for (const errors of Object.values(this.#renewalErrors)) errors.add({}, 0);
   }
 
@@ -254,58 +342,27 @@ export class AgentMetrics implements Measurements {
   }
 
   metrics(): readonly Metric[] {
-    const { client, serving } = this.#renewalErrors;
-    const counted = [
-      this.#runtimeOperations,
-      this.#runtimeErrors,
-      this.#runtimeDuration,
-      this.#cgroupDuration,
-      this.#storageDuration,
-      this.#volumeTotal,
-      this.#volumeWalk,
-      this.#apiRequests,
-      this.#requestDuration,
-      this.#evictions,
-      this.#evictionStatsAge,
-      this.#sandboxDuration,
-      this.#sandboxErrors,
-      this.#pluginAnswers,
-      this.#pluginValidations,
-      this.#pluginVictims,
-      this.#pluginDryRunVictims,
-      client,
-      serving,
-      this.#servingRotation,
-    ];
     return [
-      ...counted.map((one) => one.metric()),
-      metric(
-        { ...GAUGES.memoryMin, type: 'gauge' },
-        this.#kept ? [[{}, Number(this.#kept.guaranteedBytes)]] : [],
-      ),
-      metric(
-        { ...GAUGES.memoryLow, type: 'gauge' },
-        this.#kept ? [[{}, Number(this.#kept.burstableBytes)]] : [],
-      ),
-      ...this.turnover.metrics(),
-      ...this.resizes.metrics(),
-      ...this.podResources.metrics(),
-      ...this.devices.metrics(),
-      ...this.dra.metrics(),
-      ...this.placement.metrics(),
-      ...this.nodeLife.metrics(),
-      ...this.requests.metrics(),
-      ...this.starts.metrics(),
-      ...this.images.metrics(),
-      ...this.pleg.metrics(),
-      ...this.csi.metrics(),
-      ...this.#evictionPlugins.metrics(),
-      ...this.#pods.metrics(),
-    ];
+      this.#set,
+      this.turnover,
+      this.resizes,
+      this.podResources,
+      this.devices,
+      this.dra,
+      this.placement,
+      this.nodeLife,
+      this.requests,
+      this.starts,
+      this.images,
+      this.pleg,
+      this.csi,
+      this.#evictionPlugins,
+      this.#pods,
+    ].flatMap((part) => part.metrics());
   }
 
   probeMetrics(): readonly Metric[] {
-    return [this.#probes.metric(), this.#probeDuration.metric()];
+    return this.#ofProbes.metrics();
   }
 
   #secondsSince(beganMs: number): number {

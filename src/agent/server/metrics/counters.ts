@@ -1,8 +1,26 @@
 /** Metrics that grow while the agent runs: counters and histograms. */
 import type { PodEffect } from '../../../types/measurements.ts';
-import { goNumber, type Labels, labelText, type Metric, type MetricHead, sample } from './metric-text.ts';
+import {
+  goNumber,
+  type Labels,
+  labelText,
+  type Metric,
+  metric,
+  type MetricHead,
+  sample,
+} from './metric-text.ts';
 
 const MS_PER_S = 1000;
+
+/** The default of Prometheus' libraries, in seconds. */
+export const USUAL_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** Of operations of volumes, in seconds. */
+export const STORAGE_BOUNDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
+/** Of starts of pods, in seconds. */
+export const START_BOUNDS = [
+  0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700,
+  3600,
+];
 
 type UntypedHead = Omit<MetricHead, 'type'>;
 
@@ -94,6 +112,38 @@ function byLabels<T>(
   toText: (labels: string, value: T) => string,
 ): readonly string[] {
   return [...values].sort(([a], [b]) => (a < b ? -1 : 1)).map(([labels, value]) => toText(labels, value));
+}
+
+type LabelledValues = Iterable<readonly [labels: Labels, value: number]>;
+
+/** Metrics that are written out together. */
+export class MetricSet {
+  readonly #written: (() => Metric)[] = [];
+
+  counter(name: string, help: string): Counter {
+    const counter = new Counter({ name, help });
+    this.#written.push(() => counter.metric());
+    return counter;
+  }
+
+  /** `bounds`: rising. */
+  histogram(name: string, help: string, bounds: readonly number[]): Histogram {
+    const histogram = new Histogram({ name, help }, bounds);
+    this.#written.push(() => histogram.metric());
+    return histogram;
+  }
+
+  /** `read` is asked at each scrape. A number is a value without labels; for undefined there is no sample. */
+  gauge(name: string, help: string, read: () => LabelledValues | number | undefined): void {
+    this.#written.push(() => {
+      const value = read() ?? [];
+      return metric({ name, help, type: 'gauge' }, typeof value === 'number' ? [[{}, value]] : value);
+    });
+  }
+
+  metrics(): readonly Metric[] {
+    return this.#written.map((write) => write());
+  }
 }
 
 /** The counters and histograms of the agent since its start. */

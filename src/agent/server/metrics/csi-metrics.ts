@@ -1,14 +1,18 @@
 import type { CsiMeasurements } from '../../../types/measurements.ts';
-import { Histogram } from './counters.ts';
-import { COUNTED, STORAGE_BOUNDS } from './metric-names.ts';
+import { MetricSet, STORAGE_BOUNDS } from './counters.ts';
 import type { Metric } from './metric-text.ts';
 
 const MS_PER_S = 1000;
 
 /** What CSI drivers are asked. */
 export class CsiMetrics implements CsiMeasurements {
+  readonly #set = new MetricSet();
   readonly #nowMs: () => number;
-  readonly #operations = new Histogram(COUNTED.csiOperations, STORAGE_BOUNDS);
+  readonly #operations = this.#set.histogram(
+    'csi_operations_seconds',
+    '[ALPHA] Container Storage Interface operation duration with gRPC error code status total',
+    STORAGE_BOUNDS,
+  );
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
@@ -22,6 +26,6 @@ export class CsiMetrics implements CsiMeasurements {
   }
 
   metrics(): readonly Metric[] {
-    return [this.#operations.metric()];
+    return this.#set.metrics();
   }
 }

@@ -1,14 +1,21 @@
 /** Counts what device plugins do, as the kubelet does. */
 import type { DeviceMeasurements, Stopwatch } from '../../../types/measurements.ts';
-import { Counter, Histogram } from './counters.ts';
-import { COUNTED, USUAL_BOUNDS } from './metric-names.ts';
+import { MetricSet, USUAL_BOUNDS } from './counters.ts';
 import type { Metric } from './metric-text.ts';
 
 const MS_PER_S = 1000;
 
 export class DeviceMetrics implements DeviceMeasurements {
-  readonly #registrations = new Counter(COUNTED.deviceRegistrations);
-  readonly #allocations = new Histogram(COUNTED.deviceAllocations, USUAL_BOUNDS);
+  readonly #set = new MetricSet();
+  readonly #registrations = this.#set.counter(
+    'kubelet_device_plugin_registration_total',
+    '[ALPHA] Cumulative number of device plugin registrations. Broken down by resource name.',
+  );
+  readonly #allocations = this.#set.histogram(
+    'kubelet_device_plugin_alloc_duration_seconds',
+    '[ALPHA] Duration in seconds to serve a device plugin Allocation request. Broken down by resource name.',
+    USUAL_BOUNDS,
+  );
   readonly #nowMs: () => number;
 
   constructor(nowMs: () => number) {
@@ -25,6 +32,6 @@ export class DeviceMetrics implements DeviceMeasurements {
   }
 
   metrics(): readonly Metric[] {
-    return [this.#registrations, this.#allocations].map((one) => one.metric());
+    return this.#set.metrics();
   }
 }

@@ -1,14 +1,49 @@
 /** The figures of eviction plugins as of the last pass, with Katalyst's names. */
 import type { CnrTaint, PluginVictim, PodNotice, RequestedCondition } from '../../../types/measurements.ts';
-import { GAUGES } from './metric-names.ts';
-import { type Labels, type Metric, metric } from './metric-text.ts';
+import { MetricSet } from './counters.ts';
+import type { Labels, Metric } from './metric-text.ts';
 
 export class EvictionPluginMetrics {
+  readonly #set = new MetricSet();
   #pods: { readonly active: number; readonly candidates: number } | undefined;
   #victims: readonly PluginVictim[] | undefined;
   #conditions: readonly RequestedCondition[] = [];
   #notices: readonly PodNotice[] = [];
   #taints: readonly CnrTaint[] = [];
+
+  /** Without eviction plugins, no samples. */
+  constructor() {
+    this.#set.gauge(
+      'running_pod_cnt',
+      'Active pods at the last pass over eviction plugins (Katalyst).',
+      () => this.#pods?.active,
+    );
+    this.#set.gauge(
+      'candidate_pod_cnt',
+      'Of the active pods, those that eviction plugins are shown (Katalyst).',
+      () => this.#pods?.candidates,
+    );
+    this.#set.gauge(
+      'request_condition_cnt',
+      'Conditions that plugins have reported with their thresholds in the last pass over eviction plugins (Katalyst).',
+      () => ones(this.#conditions),
+    );
+    this.#set.gauge(
+      'notify_pod',
+      'Pods that were told by a file in the last pass over eviction plugins, and those that could not be told (Katalyst).',
+      () => ones(this.#notices),
+    );
+    this.#set.gauge(
+      'cnr_taint',
+      "Taints that conditions of eviction plugins ask for on the node's CustomNodeResource (Katalyst).",
+      () => ones(this.#taints),
+    );
+    this.#set.gauge(
+      'victims_cnt',
+      'Pods that the last pass over eviction plugins has ended: all of them, and each of them with its plugin (Katalyst).',
+      () => this.#victims && victimValues(this.#victims),
+    );
+  }
 
   pods(active: number, candidates: number): void {
     this.#pods = { active, candidates };
@@ -27,17 +62,8 @@ export class EvictionPluginMetrics {
     this.#taints = taints;
   }
 
-  /** Without eviction plugins, no samples. */
   metrics(): readonly Metric[] {
-    const pods = this.#pods;
-    return [
-      gauge(GAUGES.activePods, pods ? [[{}, pods.active]] : []),
-      gauge(GAUGES.candidatePods, pods ? [[{}, pods.candidates]] : []),
-      gauge(GAUGES.requestedConditions, ones(this.#conditions)),
-      gauge(GAUGES.podNotices, ones(this.#notices)),
-      gauge(GAUGES.cnrTaints, ones(this.#taints)),
-      gauge(GAUGES.victims, this.#victims ? victimValues(this.#victims) : []),
-    ];
+    return this.#set.metrics();
   }
 }
 
@@ -51,11 +77,4 @@ function victimValues(victims: readonly PluginVictim[]): (readonly [Labels, numb
     return [labels, 1] as const;
   });
   return [[{ type: 'total' }, victims.length], ...ofPlugins];
-}
-
-function gauge(
-  head: { readonly name: string; readonly help: string },
-  values: Iterable<readonly [Labels, number]>,
-): Metric {
-  return metric({ ...head, type: 'gauge' }, values);
 }

@@ -1,8 +1,7 @@
 /** How images come to the node and go, as the kubelet's metrics. */
 import type { ImageMeasurements, PullCheck, Stopwatch } from '../../../types/measurements.ts';
-import { Counter, Histogram } from './counters.ts';
-import { COUNTED, GAUGES, PULL_BOUNDS, USUAL_BOUNDS } from './metric-names.ts';
-import { type Metric, metric } from './metric-text.ts';
+import { MetricSet, USUAL_BOUNDS } from './counters.ts';
+import type { Metric } from './metric-text.ts';
 
 const MS_PER_S = 1000;
 const MIB = 1024 * 1024;
@@ -23,19 +22,43 @@ const CLASSES: readonly (readonly [belowBytes: number, label: string])[] = [
   [100 * GIB, '60GB-100GB'],
 ];
 
+/** In seconds. */
+const PULL_BOUNDS = [1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600];
+
 interface Pulls {
   podPull(uid: string): Stopwatch;
 }
 
 export class ImageMetrics implements ImageMeasurements {
+  readonly #set = new MetricSet();
   readonly #nowMs: () => number;
   readonly #starts: Pulls;
-  readonly #pullDuration = new Histogram(COUNTED.imagePullDuration, PULL_BOUNDS);
-  readonly #ensured = new Counter(COUNTED.imagesEnsured);
-  readonly #collected = new Counter(COUNTED.imagesCollected);
-  readonly #pullChecks = new Counter(COUNTED.pullChecks);
-  readonly #pluginDuration = new Histogram(COUNTED.credentialPluginDuration, USUAL_BOUNDS);
-  readonly #pluginErrors = new Counter(COUNTED.credentialPluginErrors);
+  readonly #pullDuration = this.#set.histogram(
+    'kubelet_image_pull_duration_seconds',
+    '[ALPHA] Duration in seconds to pull an image.',
+    PULL_BOUNDS,
+  );
+  readonly #ensured = this.#set.counter(
+    'kubelet_image_manager_ensure_image_requests_total',
+    '[ALPHA] Number of ensure-image requests processed by the kubelet.',
+  );
+  readonly #collected = this.#set.counter(
+    'kubelet_image_garbage_collected_total',
+    '[ALPHA] Total number of images garbage collected by the kubelet, whether through disk usage or image age.',
+  );
+  readonly #pullChecks = this.#set.counter(
+    'kubelet_imagemanager_image_mustpull_checks_total',
+    '[ALPHA] Counter for how many times kubelet checked whether credentials need to be re-verified to access an image',
+  );
+  readonly #pluginDuration = this.#set.histogram(
+    'kubelet_credential_provider_plugin_duration',
+    '[ALPHA] Duration of execution in seconds for credential provider plugin',
+    USUAL_BOUNDS,
+  );
+  readonly #pluginErrors = this.#set.counter(
+    'kubelet_credential_provider_plugin_errors_total',
+    '[ALPHA] Number of errors from credential provider plugin',
+  );
   #records = { pulling: 0, pulled: 0 };
   #providersHash: string | undefined;
 
@@ -43,6 +66,21 @@ export class ImageMetrics implements ImageMeasurements {
   constructor(nowMs: () => number, starts: Pulls) {
     this.#nowMs = nowMs;
     this.#starts = starts;
+    this.#set.gauge(
+      'kubelet_imagemanager_ondisk_pullintents',
+      '[ALPHA] Number of ImagePullIntents stored on disk.',
+      () => this.#records.pulling,
+    );
+    this.#set.gauge(
+      'kubelet_imagemanager_ondisk_pulledrecords',
+      '[ALPHA] Number of ImagePulledRecords stored on disk.',
+      () => this.#records.pulled,
+    );
+    this.#set.gauge(
+      'kubelet_credential_provider_config_info',
+      '[ALPHA] Information about the last applied credential provider configuration with hash as label',
+      () => (this.#providersHash === undefined ? undefined : [[{ hash: this.#providersHash }, 1]]),
+    );
   }
 
   imagePulled(sizeBytes: number, durationMs: number): void {
@@ -88,22 +126,7 @@ export class ImageMetrics implements ImageMeasurements {
   }
 
   metrics(): readonly Metric[] {
-    const { pulling, pulled } = this.#records;
-    const hash = this.#providersHash;
-    const counted = [
-      this.#pullDuration,
-      this.#ensured,
-      this.#collected,
-      this.#pullChecks,
-      this.#pluginDuration,
-      this.#pluginErrors,
-    ];
-    return [
-      ...counted.map((one) => one.metric()),
-      metric({ ...GAUGES.pullIntents, type: 'gauge' }, [[{}, pulling]]),
-      metric({ ...GAUGES.pulledRecords, type: 'gauge' }, [[{}, pulled]]),
-      metric({ ...GAUGES.credentialProviders, type: 'gauge' }, hash === undefined ? [] : [[{ hash }, 1]]),
-    ];
+    return this.#set.metrics();
   }
 }
 

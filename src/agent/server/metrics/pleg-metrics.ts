@@ -1,19 +1,41 @@
 /** How the agent learns of changes in the runtime, by lists and by events, as the kubelet's metrics. */
 import type { PlegMeasurements, Stopwatch } from '../../../types/measurements.ts';
-import { Counter, Histogram } from './counters.ts';
-import { COUNTED, USUAL_BOUNDS } from './metric-names.ts';
+import { MetricSet, USUAL_BOUNDS } from './counters.ts';
 import type { Metric } from './metric-text.ts';
 
 const MS_PER_S = 1000;
 
 export class PlegMetrics implements PlegMeasurements {
+  readonly #set = new MetricSet();
   readonly #nowMs: () => number;
-  readonly #relistDuration = new Histogram(COUNTED.relistDuration, USUAL_BOUNDS);
-  readonly #relistInterval = new Histogram(COUNTED.relistInterval, USUAL_BOUNDS);
-  readonly #podRelistDuration = new Histogram(COUNTED.podRelistDuration, USUAL_BOUNDS);
-  readonly #streams = new Counter(COUNTED.eventStreams);
-  readonly #streamErrors = new Counter(COUNTED.eventStreamErrors);
-  readonly #latency = new Histogram(COUNTED.eventLatency, USUAL_BOUNDS);
+  readonly #relistDuration = this.#set.histogram(
+    'kubelet_pleg_relist_duration_seconds',
+    '[ALPHA] Duration in seconds for relisting pods in PLEG.',
+    USUAL_BOUNDS,
+  );
+  readonly #relistInterval = this.#set.histogram(
+    'kubelet_pleg_relist_interval_seconds',
+    '[ALPHA] Interval in seconds between relisting in PLEG.',
+    USUAL_BOUNDS,
+  );
+  readonly #podRelistDuration = this.#set.histogram(
+    'kubelet_pleg_pod_relist_duration_seconds',
+    '[ALPHA] Duration in seconds for relisting a single pod in PLEG.',
+    USUAL_BOUNDS,
+  );
+  readonly #streams = this.#set.counter(
+    'kubelet_evented_pleg_connection_success_count',
+    '[ALPHA] The number of times a streaming client was obtained to receive CRI Events.',
+  );
+  readonly #streamErrors = this.#set.counter(
+    'kubelet_evented_pleg_connection_error_count',
+    '[ALPHA] The number of errors encountered during the establishment of streaming connection with the CRI runtime.',
+  );
+  readonly #latency = this.#set.histogram(
+    'kubelet_evented_pleg_connection_latency_seconds',
+    '[ALPHA] The latency of streaming connection with the CRI runtime, measured in seconds.',
+    USUAL_BOUNDS,
+  );
   #relistedAtMs: number | undefined;
 
   /** `nowMs`: of a clock that is never set. */
@@ -47,13 +69,6 @@ export class PlegMetrics implements PlegMeasurements {
   }
 
   metrics(): readonly Metric[] {
-    return [
-      this.#relistDuration,
-      this.#relistInterval,
-      this.#podRelistDuration,
-      this.#streams,
-      this.#streamErrors,
-      this.#latency,
-    ].map((one) => one.metric());
+    return this.#set.metrics();
   }
 }

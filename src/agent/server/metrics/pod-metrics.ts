@@ -1,7 +1,6 @@
 /** Metrics of what happens to pods: the kubelet's of its pod workers, and the agent's own of the pods' charts. */
 import type { PodEffect, PodMeasurements, Stopwatch } from '../../../types/measurements.ts';
-import { Counter, Histogram } from './counters.ts';
-import { COUNTED, OWN_BOUNDS, START_BOUNDS, USUAL_BOUNDS } from './metric-names.ts';
+import { MetricSet, START_BOUNDS, USUAL_BOUNDS } from './counters.ts';
 import type { Metric } from './metric-text.ts';
 
 const MS_PER_S = 1000;
@@ -26,7 +25,11 @@ interface Life {
   eventAtMs: number;
 }
 
+/** In seconds. A chart acts within a tenth of a millisecond, and a pod may wait for ten minutes. */
+const OWN_BOUNDS = [0.0001, 0.001, 0.01, 0.1, 1, 10, 60, 600];
+
 export class PodMetrics implements PodMeasurements {
+  readonly #set = new MetricSet();
   readonly #nowMs: () => number;
   readonly #lives = new Map<string, Life>();
   readonly #inFlight = new Map<PodEffect, number>([
@@ -34,13 +37,40 @@ export class PodMetrics implements PodMeasurements {
     ['stop', 0],
     ['clean_up', 0],
   ]);
-  readonly #start = new Histogram(COUNTED.podStart, START_BOUNDS);
-  readonly #worker = new Histogram(COUNTED.podWorker, USUAL_BOUNDS);
-  readonly #workerStart = new Histogram(COUNTED.podWorkerStart, USUAL_BOUNDS);
-  readonly #transitions = new Counter(COUNTED.transitions);
-  readonly #stateDuration = new Histogram(COUNTED.stateDuration, OWN_BOUNDS);
-  readonly #eventToAct = new Histogram(COUNTED.eventToAct, OWN_BOUNDS);
-  readonly #effectDuration = new Histogram(COUNTED.effectDuration, OWN_BOUNDS);
+  readonly #start = this.#set.histogram(
+    'kubelet_pod_start_duration_seconds',
+    '[ALPHA] Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run',
+    START_BOUNDS,
+  );
+  readonly #worker = this.#set.histogram(
+    'kubelet_pod_worker_duration_seconds',
+    '[ALPHA] Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync',
+    USUAL_BOUNDS,
+  );
+  readonly #workerStart = this.#set.histogram(
+    'kubelet_pod_worker_start_duration_seconds',
+    '[ALPHA] Duration in seconds from kubelet seeing a pod to starting a worker.',
+    USUAL_BOUNDS,
+  );
+  readonly #transitions = this.#set.counter(
+    'statelet_pod_transitions_total',
+    'Transitions of the charts of pods from one state to another.',
+  );
+  readonly #stateDuration = this.#set.histogram(
+    'statelet_pod_state_duration_seconds',
+    'How long the chart of a pod was in a state, told when it leaves the state.',
+    OWN_BOUNDS,
+  );
+  readonly #eventToAct = this.#set.histogram(
+    'statelet_pod_event_to_act_seconds',
+    'Time from an event that is sent to the chart of a pod to the beginning of the effect that acts on it.',
+    OWN_BOUNDS,
+  );
+  readonly #effectDuration = this.#set.histogram(
+    'statelet_pod_effect_duration_seconds',
+    'How long the effects of pods take.',
+    OWN_BOUNDS,
+  );
 
   /** `nowMs`: of a clock that is never set. */
   constructor(nowMs: () => number) {
@@ -113,15 +143,7 @@ export class PodMetrics implements PodMeasurements {
   }
 
   metrics(): readonly Metric[] {
-    return [
-      this.#start,
-      this.#worker,
-      this.#workerStart,
-      this.#transitions,
-      this.#stateDuration,
-      this.#eventToAct,
-      this.#effectDuration,
-    ].map((counted) => counted.metric());
+    return this.#set.metrics();
   }
 
   /** The event on which the effect acts, if it is the first one to do so. */

@@ -1,17 +1,32 @@
 /** Counts requests to the PodResources API, as the kubelet does. */
 import type { PodResourcesMeasurements, PodResourcesMethod } from '../../../types/measurements.ts';
-import { Counter } from './counters.ts';
-import { COUNTED } from './metric-names.ts';
+import { type Counter, MetricSet } from './counters.ts';
 import type { Metric } from './metric-text.ts';
 
 export class PodResourcesMetrics implements PodResourcesMeasurements {
-  readonly #requests = new Counter(COUNTED.podResources);
+  readonly #set = new MetricSet();
+  readonly #requests = this.#set.counter(
+    'kubelet_pod_resources_endpoint_requests_total',
+    '[ALPHA] Cumulative number of requests to the PodResource endpoint. Broken down by server api version.',
+  );
   readonly #ofMethod: Readonly<Record<PodResourcesMethod, Counter>> = {
-    list: new Counter(COUNTED.podResourcesList),
-    get_allocatable: new Counter(COUNTED.podResourcesAllocatable),
-    get: new Counter(COUNTED.podResourcesGet),
+    list: this.#set.counter(
+      'kubelet_pod_resources_endpoint_requests_list',
+      '[ALPHA] Number of requests to the PodResource List endpoint. Broken down by server api version.',
+    ),
+    get_allocatable: this.#set.counter(
+      'kubelet_pod_resources_endpoint_requests_get_allocatable',
+      '[ALPHA] Number of requests to the PodResource GetAllocatableResources endpoint. Broken down by server api version.',
+    ),
+    get: this.#set.counter(
+      'kubelet_pod_resources_endpoint_requests_get',
+      '[ALPHA] Number of requests to the PodResource Get endpoint. Broken down by server api version.',
+    ),
   };
-  readonly #errors = new Counter(COUNTED.podResourcesGetErrors);
+  readonly #errors = this.#set.counter(
+    'kubelet_pod_resources_endpoint_errors_get',
+    '[ALPHA] Number of requests to the PodResource Get endpoint which returned error. Broken down by server api version.',
+  );
 
   asked(version: string, method?: PodResourcesMethod): void {
     const labels = { server_api_version: version };
@@ -24,6 +39,6 @@ export class PodResourcesMetrics implements PodResourcesMeasurements {
   }
 
   metrics(): readonly Metric[] {
-    return [this.#requests, ...Object.values(this.#ofMethod), this.#errors].map((one) => one.metric());
+    return this.#set.metrics();
   }
 }

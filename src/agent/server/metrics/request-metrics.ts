@@ -1,8 +1,7 @@
 /** Counts the requests to the ports of the node, as the kubelet does. */
 import type { NodeRequest, RequestMeasurements, Stopwatch } from '../../../types/measurements.ts';
-import { Counter, Histogram } from './counters.ts';
-import { COUNTED, GAUGES, USUAL_BOUNDS } from './metric-names.ts';
-import { type Labels, type Metric, metric } from './metric-text.ts';
+import { MetricSet, USUAL_BOUNDS } from './counters.ts';
+import type { Labels, Metric } from './metric-text.ts';
 
 /** A method, or a path, that has no series of its own. */
 const OTHER = 'other';
@@ -18,15 +17,29 @@ const LONG_RUNNING: ReadonlySet<string> = new Set(['exec', 'attach', 'debug']);
 const STREAMS: ReadonlySet<string> = new Set(['exec', 'attach', 'portForward']);
 
 export class RequestMetrics implements RequestMeasurements {
+  readonly #set = new MetricSet();
   readonly #nowMs: () => number;
-  readonly #requests = new Counter(COUNTED.nodeRequests);
-  readonly #duration = new Histogram(COUNTED.nodeRequestDuration, USUAL_BOUNDS);
-  readonly #webSockets = new Counter(COUNTED.webSockets);
+  readonly #requests = this.#set.counter(
+    'kubelet_http_requests_total',
+    '[ALPHA] Number of the http requests received since the server started',
+  );
+  readonly #duration = this.#set.histogram(
+    'kubelet_http_requests_duration_seconds',
+    '[ALPHA] Duration in seconds to serve http requests',
+    USUAL_BOUNDS,
+  );
+  readonly #webSockets = this.#set.counter(
+    'kubelet_websocket_streaming_requests_total',
+    '[ALPHA] Total number of WebSocket streaming requests (exec/attach/portforward) received by the kubelet.',
+  );
   readonly #inFlight = new Map<string, { readonly labels: Labels; count: number }>();
 
   /** `nowMs`: of a clock that is never set. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
+    this.#set.gauge('kubelet_http_inflight_requests', '[ALPHA] Number of the inflight http requests', () =>
+      Array.from(this.#inFlight.values(), ({ labels, count }) => [labels, count] as const),
+    );
   }
 
   nodeRequest(request: NodeRequest): Stopwatch {
@@ -49,13 +62,7 @@ export class RequestMetrics implements RequestMeasurements {
   }
 
   metrics(): readonly Metric[] {
-    const inFlight = Array.from(this.#inFlight.values(), ({ labels, count }) => [labels, count] as const);
-    return [
-      this.#requests.metric(),
-      this.#duration.metric(),
-      this.#webSockets.metric(),
-      metric({ ...GAUGES.nodeRequestsInFlight, type: 'gauge' }, inFlight),
-    ];
+    return this.#set.metrics();
   }
 }
 

@@ -1,8 +1,7 @@
 /** How long pods of the API server take from their creation until it knows that they run, as the kubelet tells it. */
 import type { PodStart, StartMeasurements, Stopwatch } from '../../../types/measurements.ts';
-import { Histogram } from './counters.ts';
-import { COUNTED, GAUGES, START_BOUNDS } from './metric-names.ts';
-import { type Metric, metric } from './metric-text.ts';
+import { MetricSet, START_BOUNDS } from './counters.ts';
+import type { Metric } from './metric-text.ts';
 
 const MS_PER_S = 1000;
 
@@ -15,15 +14,29 @@ interface Awaited {
 }
 
 export class StartMetrics implements StartMeasurements {
+  readonly #set = new MetricSet();
   readonly #nowMs: () => number;
   readonly #awaited = new Map<string, Awaited>();
-  readonly #sli = new Histogram(COUNTED.podStartSLI, START_BOUNDS);
-  readonly #total = new Histogram(COUNTED.podStartTotal, START_BOUNDS);
+  readonly #sli = this.#set.histogram(
+    'kubelet_pod_start_sli_duration_seconds',
+    '[ALPHA] Duration in seconds to start a pod, excluding time to pull images and run init containers, measured from pod creation timestamp to when all its containers are reported as started and observed via watch',
+    START_BOUNDS,
+  );
+  readonly #total = this.#set.histogram(
+    'kubelet_pod_start_total_duration_seconds',
+    '[ALPHA] Duration in seconds to start a pod since creation, including time to pull images and run init containers, measured from pod creation timestamp to when all its containers are reported as started and observed via watch',
+    START_BOUNDS,
+  );
   #firstNetworkPodS: number | undefined;
 
   /** `nowMs`: of a clock that is never set. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
+    this.#set.gauge(
+      'kubelet_first_network_pod_start_sli_duration_seconds',
+      '[INTERNAL] Duration in seconds to start the first network pod, excluding time to pull images and run init containers, measured from pod creation timestamp to when all its containers are reported as started and observed via watch',
+      () => this.#firstNetworkPodS,
+    );
   }
 
   awaited(uid: string): void {
@@ -62,12 +75,7 @@ export class StartMetrics implements StartMeasurements {
   }
 
   metrics(): readonly Metric[] {
-    const first = this.#firstNetworkPodS;
-    return [
-      this.#sli.metric(),
-      this.#total.metric(),
-      metric({ ...GAUGES.firstNetworkPodStart, type: 'gauge' }, first === undefined ? [] : [[{}, first]]),
-    ];
+    return this.#set.metrics();
   }
 }
 

@@ -1,8 +1,7 @@
 /** Counts how pods come and go, as the kubelet does. */
 import type { ContainerType, TurnoverMeasurements } from '../../../types/measurements.ts';
-import { Counter, Histogram } from './counters.ts';
-import { CONTAINER_BOUNDS, COUNTED, GAUGES } from './metric-names.ts';
-import { type Metric, metric } from './metric-text.ts';
+import { MetricSet } from './counters.ts';
+import type { Metric } from './metric-text.ts';
 
 /** A reason for which there is no series of its own. */
 const OTHER = 'Other';
@@ -41,30 +40,95 @@ const WORD = /^[A-Za-z]{1,63}$/;
 /** So many reasons of a runtime have series of their own. */
 const RUNTIME_REASONS_MAX = 50;
 
+const CONTAINER_BOUNDS = [1, 2, 4, 8, 16];
+
 export class TurnoverMetrics implements TurnoverMeasurements {
-  readonly #preemptions = new Counter(COUNTED.preemptions);
-  readonly #containersPerPod = new Histogram(COUNTED.containersPerPod, CONTAINER_BOUNDS);
-  readonly #rejections = new Counter(COUNTED.rejections);
-  readonly #restarted = new Counter(COUNTED.restarted);
-  readonly #orphaned = new Counter(COUNTED.orphaned);
-  readonly #startedPods = new Counter(COUNTED.startedPods);
-  readonly #startedPodsErrors = new Counter(COUNTED.startedPodsErrors);
-  readonly #userNamespacedPods = new Counter(COUNTED.userNamespacedPods);
-  readonly #userNamespacedPodsErrors = new Counter(COUNTED.userNamespacedPodsErrors);
-  readonly #startedContainers = new Counter(COUNTED.startedContainers);
-  readonly #startedContainersErrors = new Counter(COUNTED.startedContainersErrors);
-  readonly #terminatedContainers = new Counter(COUNTED.terminatedContainers);
-  readonly #imageVolumes = new Counter(COUNTED.imageVolumesRequested);
+  readonly #set = new MetricSet();
+  readonly #preemptions = this.#set.counter(
+    'kubelet_preemptions',
+    '[ALPHA] Cumulative number of pod preemptions by preemption resource',
+  );
+  readonly #containersPerPod = this.#set.histogram(
+    'kubelet_containers_per_pod_count',
+    '[ALPHA] The number of containers per pod.',
+    CONTAINER_BOUNDS,
+  );
+  readonly #rejections = this.#set.counter(
+    'kubelet_admission_rejections_total',
+    '[ALPHA] Cumulative number pod admission rejections by the Kubelet.',
+  );
+  readonly #restarted = this.#set.counter(
+    'kubelet_restarted_pods_total',
+    '[ALPHA] Number of pods that have been restarted because they were deleted and recreated with the same UID while the kubelet was watching them (common for static pods, extremely uncommon for API pods)',
+  );
+  readonly #orphaned = this.#set.counter(
+    'kubelet_orphaned_runtime_pods_total',
+    '[ALPHA] Number of pods that have been detected in the container runtime without being already known to the pod worker. This typically indicates the kubelet was restarted while a pod was force deleted in the API or in the local configuration, which is unusual.',
+  );
+  readonly #startedPods = this.#set.counter(
+    'kubelet_started_pods_total',
+    '[ALPHA] Cumulative number of pods started',
+  );
+  readonly #startedPodsErrors = this.#set.counter(
+    'kubelet_started_pods_errors_total',
+    '[ALPHA] Cumulative number of errors when starting pods',
+  );
+  readonly #userNamespacedPods = this.#set.counter(
+    'kubelet_started_user_namespaced_pods_total',
+    '[ALPHA] Cumulative number of pods with user namespaces started. This metric will only be collected on Linux.',
+  );
+  readonly #userNamespacedPodsErrors = this.#set.counter(
+    'kubelet_started_user_namespaced_pods_errors_total',
+    '[ALPHA] Cumulative number of errors when starting pods with user namespaces. This metric will only be collected on Linux.',
+  );
+  readonly #startedContainers = this.#set.counter(
+    'kubelet_started_containers_total',
+    '[ALPHA] Cumulative number of containers started',
+  );
+  readonly #startedContainersErrors = this.#set.counter(
+    'kubelet_started_containers_errors_total',
+    '[ALPHA] Cumulative number of errors when starting containers',
+  );
+  readonly #terminatedContainers = this.#set.counter(
+    'kubelet_terminated_containers_total',
+    '[ALPHA] Cumulative number of container terminations.',
+  );
+  readonly #imageVolumes = this.#set.counter(
+    'kubelet_image_volume_requested_total',
+    '[ALPHA] Number of requested image volumes.',
+  );
   readonly #imageVolumesMounted = {
-    success: new Counter(COUNTED.imageVolumesMounted),
-    failure: new Counter(COUNTED.imageVolumesErrors),
+    success: this.#set.counter(
+      'kubelet_image_volume_mounted_succeed_total',
+      '[ALPHA] Number of successful image volume mounts.',
+    ),
+    failure: this.#set.counter(
+      'kubelet_image_volume_mounted_errors_total',
+      '[ALPHA] Number of failed image volume mounts.',
+    ),
   };
-  readonly #hookFallbacks = new Counter(COUNTED.hookFallbacks);
-  readonly #sleepsCutShort = new Counter(COUNTED.sleepsCutShort);
+  readonly #hookFallbacks = this.#set.counter(
+    'kubelet_lifecycle_handler_http_fallbacks_total',
+    '[ALPHA] The number of times lifecycle handlers successfully fell back to http from https.',
+  );
+  readonly #sleepsCutShort = this.#set.counter(
+    'kubelet_sleep_action_terminated_early_total',
+    '[ALPHA] The number of times lifecycle sleep handler got terminated before it finishes',
+  );
   readonly #runtimeReasons = new Set<string>();
   #sweep = { found: 0, failed: 0 };
 
   constructor() {
+    this.#set.gauge(
+      'kubelet_orphan_pod_cleaned_volumes',
+      '[ALPHA] The total number of orphaned Pods whose volumes were cleaned in the last periodic sweep.',
+      () => this.#sweep.found,
+    );
+    this.#set.gauge(
+      'kubelet_orphan_pod_cleaned_volumes_errors',
+      '[ALPHA] The number of orphaned Pods whose volumes failed to be cleaned in the last periodic sweep.',
+      () => this.#sweep.failed,
+    );
     const hooks = [this.#hookFallbacks, this.#sleepsCutShort];
     const images = [this.#imageVolumes, ...Object.values(this.#imageVolumesMounted)];
     const unlabelled = [...hooks, ...images, this.#orphaned, this.#startedPods, this.#startedPodsErrors];
@@ -131,31 +195,7 @@ export class TurnoverMetrics implements TurnoverMeasurements {
   }
 
   metrics(): readonly Metric[] {
-    const { found, failed } = this.#sweep;
-    const counted = [
-      this.#preemptions,
-      this.#containersPerPod,
-      this.#rejections,
-      this.#restarted,
-      this.#orphaned,
-      this.#startedPods,
-      this.#startedPodsErrors,
-      this.#userNamespacedPods,
-      this.#userNamespacedPodsErrors,
-      this.#startedContainers,
-      this.#startedContainersErrors,
-      this.#terminatedContainers,
-      this.#imageVolumes,
-      this.#imageVolumesMounted.success,
-      this.#imageVolumesMounted.failure,
-      this.#hookFallbacks,
-      this.#sleepsCutShort,
-    ];
-    return [
-      ...counted.map((one) => one.metric()),
-      metric({ ...GAUGES.orphansCleaned, type: 'gauge' }, [[{}, found]]),
-      metric({ ...GAUGES.orphansCleanedErrors, type: 'gauge' }, [[{}, failed]]),
-    ];
+    return this.#set.metrics();
   }
 
   #runtimeReason(reason: string): string {

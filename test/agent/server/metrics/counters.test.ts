@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Counter, Histogram } from '../../../../src/agent/server/metrics/counters.ts';
-import { RUNTIME_BOUNDS } from '../../../../src/agent/server/metrics/metric-names.ts';
+import { RUNTIME_BOUNDS } from '../../../../src/agent/server/metrics/agent-metrics.ts';
 
 describe('a counter', () => {
   test('counts for each set of labels, whatever their order', () => {

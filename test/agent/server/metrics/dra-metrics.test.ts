@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { DraMetrics } from '../../../../src/agent/server/metrics/dra-metrics.ts';
-import { DRA_BOUNDS } from '../../../../src/agent/server/metrics/metric-names.ts';
+import { DRA_BOUNDS, DraMetrics } from '../../../../src/agent/server/metrics/dra-metrics.ts';
 import { samplesNamed } from './samples.ts';
 
 test('what drivers are asked is timed, by operation and by call, and claims in use are counted by driver', () => {
