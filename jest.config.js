@@ -17,5 +17,5 @@ export default {
   // By default Jest gives a worker half a second to end. One of half a gigabyte may need more, on a busy machine.
   workerGracefulExitTimeout: 10_000,
   // Longer than any wait inside a test, on a busy machine too: the wait fails first, and its message says what did not happen.
-  testTimeout: 300_000,
+  testTimeout: 900_000,
 };

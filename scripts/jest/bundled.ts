@@ -1,23 +1,58 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
+import { errnoCode } from '../../src/system/system-errors.ts';
 
-const bundles = new Map<string, string>();
-let folder: string | undefined;
+/** Names the folder of a run of the tests for its workers. */
+const FOLDER = 'STATELET_TEST_BUNDLES';
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const LOOK_AGAIN_MS = 20;
+
+/** For a run of the tests: its workers share what they bundle. */
+export function shareBundles(): void {
+  process.env[FOLDER] = makeFolder();
+}
 
 /**
- * A program in TypeScript as one file of JavaScript, made once in a worker: Node starts it in a third to a fifth of the CPU time, since it
+ * A program in TypeScript as one file of JavaScript, made once in a run: Node starts it in a third to a fifth of the CPU time, since it
  * finds one file instead of a hundred and has no types to strip. In all of it `import.meta.url` is that of the program.
  */
 export function bundled(program: URL): string {
-  const known = bundles.get(program.href);
-  if (known !== undefined) return known;
-  const outfile = join(bundlesFolder(), `${bundles.size}.mjs`);
+  const source = fileURLToPath(program);
+  const folder = (process.env[FOLDER] ??= makeFolder());
+  const outfile = join(folder, `${source.slice(ROOT.length).replaceAll('/', '+')}.mjs`);
+  while (!existsSync(outfile)) {
+    if (!hasTurn(outfile)) continue;
+    try {
+      bundle(program, source, outfile);
+    } finally {
+      rmdirSync(lockOf(outfile));
+    }
+  }
+  return outfile;
+}
+
+const lockOf = (outfile: string) => `${outfile}.lock`;
+
+/** Whether this process is the one that makes it. Else another one does: it has been waited for. */
+function hasTurn(outfile: string): boolean {
+  try {
+    mkdirSync(lockOf(outfile));
+    return true;
+  } catch (error) {
+    if (errnoCode(error) !== 'EEXIST') throw error;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_AGAIN_MS);
+    return false;
+  }
+}
+
+function bundle(program: URL, source: string, outfile: string): void {
+  const draft = `${outfile}.draft`;
   buildSync({
-    entryPoints: [fileURLToPath(program)],
-    outfile,
+    entryPoints: [source],
+    outfile: draft,
     bundle: true,
     format: 'esm',
     platform: 'node',
@@ -26,13 +61,11 @@ export function bundled(program: URL): string {
     banner: { js: "import{createRequire as __r}from'node:module';const require=__r(import.meta.url);" },
     logLevel: 'error',
   });
-  bundles.set(program.href, outfile);
-  return outfile;
+  renameSync(draft, outfile);
 }
 
-function bundlesFolder(): string {
-  if (folder !== undefined) return folder;
+function makeFolder(): string {
   const made = mkdtempSync(join(tmpdir(), 'statelet-bundles-'));
   process.once('exit', () => rmSync(made, { recursive: true, force: true }));
-  return (folder = made);
+  return made;
 }

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Test } from '@jest/test-result';
 import type * as Sequencer from '@jest/test-sequencer';
+import { MAY_START } from './no-processes.ts';
 
 // Its types are those of its CommonJS form.
 const { default: TestSequencer } = createRequire(import.meta.url)(
@@ -29,7 +30,10 @@ const LONG = [
   'paths/',
 ].map((path) => `/test/${path}`);
 
-/** Jest knows how long files took on this machine. Where it does not, as in a new checkout, the order of `LONG` counts. */
+/**
+ * Jest knows how long files took on this machine. Where it does not, as in a new checkout, the order of `LONG` counts, and files that start
+ * processes come before all others.
+ */
 export default class LongFirst extends TestSequencer {
   override async sort(tests: Test[]): Promise<Test[]> {
     return (await super.sort(tests)).toSorted((a, b) => placeOf(a) - placeOf(b));
@@ -38,5 +42,7 @@ export default class LongFirst extends TestSequencer {
 
 function placeOf({ path, duration }: Test): number {
   const place = LONG.findIndex((part) => path.includes(part));
-  return duration !== undefined || place < 0 ? LONG.length : place;
+  if (duration !== undefined) return LONG.length;
+  if (place >= 0) return place;
+  return MAY_START.test(path) ? LONG.length : LONG.length + 1;
 }

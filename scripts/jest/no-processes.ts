@@ -62,7 +62,8 @@ export const LEFT_OUT: readonly string[] = [
   ...FILES.map((file) => `/test/${file}\\.test\\.ts$`),
 ];
 
-const MAY_START = new RegExp(LEFT_OUT.join('|'), 'u');
+/** Matches the paths of such tests. */
+export const MAY_START = new RegExp(LEFT_OUT.join('|'), 'u');
 const STARTS = ['exec', 'execFile', 'execFileSync', 'execSync', 'fork', 'spawn', 'spawnSync'] as const;
 
 /** Returns the function that ends it; undefined where the test may start processes. */

@@ -1,11 +1,8 @@
 /** The daemon is killed at exact points of its calls to the monitor, and the next daemon adopts its pods. */
-import { jest } from '@jest/globals';
 import type { When } from '../support/deaths/death.ts';
 import { embeddedStage } from '../support/deaths/embedded-stage.ts';
 import { testDeaths } from '../support/deaths/suite.ts';
 import { CHANGES } from '../support/runtime-tap.ts';
-
-jest.setTimeout(300_000);
 
 // The monitor carries out every call that it has received, even if the agent is killed meanwhile: `during` equals `after`.
 const WHENS: readonly When[] = ['before', 'after', 'late'];

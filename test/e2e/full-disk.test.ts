@@ -2,13 +2,11 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, jest } from '@jest/globals';
+import { afterEach, beforeEach, expect } from '@jest/globals';
 import { mountSmallDisk, type SmallDisk, testAsRoot } from '../support/as-root.ts';
 import { DaemonBed, mainProcesses, statelet } from '../support/daemon.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { manifest } from './manifests.ts';
-
-jest.setTimeout(120_000);
 
 let bed: DaemonBed;
 let place: string;

@@ -94,7 +94,7 @@ beforeAll(async () => {
   await daemon.event('web', 'EvictionNotified');
   await daemon.inPhase('ends', 'Failed');
   await daemon.inState('goes', 'Terminated.Finished');
-}, 120_000);
+});
 
 afterAll(async () => {
   server.close();

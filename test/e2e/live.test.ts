@@ -10,7 +10,6 @@ import { type Screen, TestTerminal } from '../support/terminal.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { manifest, shell } from './manifests.ts';
 
-const TIMEOUT_MS = 60_000;
 const CTRL_C = '\u0003';
 
 let dir: string;
@@ -49,7 +48,7 @@ function open(
   return terminal;
 }
 
-const until = (check: () => boolean, what: string) => waitFor(check, { what, timeoutMs: TIMEOUT_MS });
+const until = (check: () => boolean, what: string) => waitFor(check, { what });
 const hasLine = ({ lines }: Screen, pattern: RegExp) => lines.some((line) => pattern.test(line));
 const RUNS = /^(?:default +)?web +1\/1 +Running /u;
 

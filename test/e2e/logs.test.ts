@@ -14,15 +14,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { containerStatus, type Daemon, DaemonBed } from '../support/daemon.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { manifest, SERVE, shell } from './manifests.ts';
 
-jest.setTimeout(120_000);
-
-const PATIENCE_MS = 60_000;
 const MAX_FILES = 4;
 const asRoot = process.getuid?.() === 0 ? test : test.skip;
 
@@ -98,13 +95,13 @@ test('are rotated at the configured size while they are written; no line is lost
   const pod = await daemon.running('counter');
   const log = join(logsOf(pod), '0.log');
   const hasEnded = () => existsSync(log) && readFileSync(log, 'utf8').trimEnd().endsWith(' end');
-  await waitFor(hasEnded, { what: 'the end of the count', timeoutMs: PATIENCE_MS });
+  await waitFor(hasEnded, { what: 'the end of the count' });
   const isSettled = () => {
     const plain = filesOf(pod).filter((name) => !name.endsWith('.gz'));
     const isSmall = (statSync(log, { throwIfNoEntry: false })?.size ?? Infinity) < maxSizeBytes;
     return isSmall && plain.length === 2;
   };
-  await waitFor(isSettled, { what: 'the last rotation', timeoutMs: PATIENCE_MS });
+  await waitFor(isSettled, { what: 'the last rotation' });
   const said = saidIn(pathsOf(pod));
   expect(said).toEqual(said.map((_, index) => (index === said.length - 1 ? 'end' : `line ${index}`)));
   expect(said.length).toBeGreaterThan(1000);
@@ -121,7 +118,7 @@ test('of a container that writes permanently stay bounded: old files are removed
     for (const name of names) seen.add(name);
     return seen.size > MAX_FILES + 1;
   };
-  await waitFor(areReplaced, { what: 'older logs to be followed by newer ones', timeoutMs: PATIENCE_MS });
+  await waitFor(areReplaced, { what: 'older logs to be followed by newer ones' });
   withdraw('endless');
   await daemon.onlyPods();
   expect(readdirSync(join(bed.rootDir, 'pods'))).toEqual([]);
@@ -135,7 +132,7 @@ test('of a crash loop are kept for the running instance and the one before', asy
     const { restartCount, state } = containerStatus(pod) ?? {};
     return restartCount === 3 && state?.running !== undefined;
   };
-  const pod = await daemon.until('again', 'running for the fourth time', runsAtLast, PATIENCE_MS);
+  const pod = await daemon.until('again', 'running for the fourth time', runsAtLast);
   await waitFor(() => filesOf(pod).join() === '2.log,3.log', { what: 'older logs to be removed' });
   const paths = filesOf(pod).map((name) => join(logsOf(pod), name));
   await waitFor(() => saidIn(paths).length === 2, { what: 'the words of both' });
@@ -182,10 +179,10 @@ asRoot(
           rmSync(filler);
           return undefined;
         },
-        { what: 'a log that is to be rotated, and no room', timeoutMs: PATIENCE_MS },
+        { what: 'a log that is to be rotated, and no room' },
       );
       const isAnother = () => (statSync(log, { throwIfNoEntry: false })?.ino ?? ino) !== ino;
-      await waitFor(isAnother, { what: 'the rotation', timeoutMs: PATIENCE_MS });
+      await waitFor(isAnother, { what: 'the rotation' });
       rmSync(filler);
       await waitFor(() => (statSync(log, { throwIfNoEntry: false })?.size ?? 0) > 0, { what: 'new lines' });
       expect(containerStatus(await daemon.running('counter'))?.restartCount).toBe(0);

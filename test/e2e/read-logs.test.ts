@@ -2,12 +2,10 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { DaemonBed, startStatelet, statelet } from '../support/daemon.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { manifest, shell } from './manifests.ts';
-
-jest.setTimeout(120_000);
 
 const LINES = 4000;
 

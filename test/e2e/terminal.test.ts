@@ -10,8 +10,6 @@ import { isRunning } from '../support/process-runtime.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { manifest, shell } from './manifests.ts';
 
-const TIMEOUT_MS = 30_000;
-
 let dir: string;
 let rootDir: string;
 let terminal: ChildProcess | undefined;
@@ -26,8 +24,7 @@ afterEach(async () => {
   const monitor = pidIn(join(rootDir, 'runtime', 'monitor.lock'));
   if (monitor !== undefined && isRunning(monitor)) process.kill(monitor, 'SIGQUIT');
   for (const pid of [pidIn(join(rootDir, 'lock')), monitor]) {
-    if (pid !== undefined)
-      await waitFor(() => !isRunning(pid), { what: `the end of ${pid}`, timeoutMs: TIMEOUT_MS });
+    if (pid !== undefined) await waitFor(() => !isRunning(pid), { what: `the end of ${pid}` });
   }
   rmSync(dir, { recursive: true });
 });
@@ -69,11 +66,11 @@ const FLAGS = ['--healthz-port', 'auto', '--pod-manifest-path'];
 test('closing the terminal ends the pods with their grace period if the daemon runs with --exit-with-pods', async () => {
   const { started, ended } = writePod();
   const shown = inTerminal('run', '--exit-with-pods', '--root-dir', rootDir, ...FLAGS, join(dir, 'pods'));
-  const container = await waitFor(() => pidIn(started), { what: 'the container', timeoutMs: TIMEOUT_MS });
+  const container = await waitFor(() => pidIn(started), { what: 'the container' });
   const daemon = pidIn(join(rootDir, 'lock')) ?? 0;
   expect(isRunning(daemon)).toBe(true);
   await close(shown);
-  await waitFor(() => !isRunning(daemon), { what: 'the end of the daemon', timeoutMs: TIMEOUT_MS });
+  await waitFor(() => !isRunning(daemon), { what: 'the end of the daemon' });
   expect(isRunning(container)).toBe(false);
   expect(readFileSync(ended, 'utf8')).toBe('in good order\n');
 });
@@ -81,10 +78,10 @@ test('closing the terminal ends the pods with their grace period if the daemon r
 test('closing the terminal leaves the pods running without --exit-with-pods', async () => {
   const { started, ended } = writePod();
   const shown = inTerminal('run', '--root-dir', rootDir, ...FLAGS, join(dir, 'pods'));
-  const container = await waitFor(() => pidIn(started), { what: 'the container', timeoutMs: TIMEOUT_MS });
+  const container = await waitFor(() => pidIn(started), { what: 'the container' });
   const daemon = pidIn(join(rootDir, 'lock')) ?? 0;
   await close(shown);
-  await waitFor(() => !isRunning(daemon), { what: 'the end of the daemon', timeoutMs: TIMEOUT_MS });
+  await waitFor(() => !isRunning(daemon), { what: 'the end of the daemon' });
   expect([isRunning(container), existsSync(ended), existsSync(join(rootDir, 'statelet.sock'))]).toEqual([
     true,
     false,

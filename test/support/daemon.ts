@@ -24,7 +24,6 @@ import { sendSignal } from './send-signal.ts';
 import { PATIENCE_MS, waitFor } from './wait-for.ts';
 
 export const NODE_NAME = 'node-a';
-const TIMEOUT_MS = PATIENCE_MS;
 
 export interface CommandResult {
   readonly code: number | null;
@@ -44,7 +43,7 @@ export interface RunningCommand {
 
 export function startStatelet(...args: string[]): RunningCommand {
   const { promise, resolve } = Promise.withResolvers<CommandResult>();
-  const options = { timeout: TIMEOUT_MS, killSignal: 'SIGKILL' } as const;
+  const options = { timeout: PATIENCE_MS, killSignal: 'SIGKILL' } as const;
   const child = execFile(process.execPath, [...BIN_ARGS, ...args], options, (_error, stdout, stderr) =>
     resolve({ code: child.exitCode, stdout, stderr }),
   );
@@ -143,7 +142,7 @@ export class Daemon {
       if (line) resolve(line);
       else if (this.ending !== undefined) fail('the daemon ended without');
     };
-    const timer = setTimeout(() => fail('waited in vain for'), TIMEOUT_MS);
+    const timer = setTimeout(() => fail('waited in vain for'), PATIENCE_MS);
     this.#news.on('news', look);
     look();
     return promise.finally(() => {
@@ -166,7 +165,7 @@ export class Daemon {
   }
 
   fetch(path: string): Promise<Response> {
-    return fetch(`http://${this.#address}${path}`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return fetch(`http://${this.#address}${path}`, { signal: AbortSignal.timeout(PATIENCE_MS) });
   }
 
   async pods(): Promise<readonly Pod[]> {
@@ -174,19 +173,14 @@ export class Daemon {
   }
 
   /** The pod of that name in its manifest, as soon as it matches. */
-  async until(
-    name: string,
-    what: string,
-    isWanted: (pod: Pod) => boolean,
-    timeoutMs = TIMEOUT_MS,
-  ): Promise<Pod> {
+  async until(name: string, what: string, isWanted: (pod: Pod) => boolean): Promise<Pod> {
     let found: readonly Pod[] = [];
     const look = async () => {
       found = (await this.pods()).filter(({ metadata }) => isOf(metadata.name, name));
       return found.find(isWanted);
     };
     try {
-      return await waitFor(look, { what: `${name} to be ${what}`, timeoutMs });
+      return await waitFor(look, { what: `${name} to be ${what}` });
     } catch (error) {
       const shown = found.map((pod) => `${stateOf(pod)} ${JSON.stringify(pod.status)}`).join('; ');
       const message = `${name} is not ${what} but ${shown || 'not there'}; ${this.#transcript()}`;
@@ -217,7 +211,6 @@ export class Daemon {
     const served = async () => (await this.pods()).map(({ metadata }) => metadata.name).toSorted();
     await waitFor(async () => (await served()).join() === wanted.join(), {
       what: `only these pods to be served: ${wanted.join()}`,
-      timeoutMs: TIMEOUT_MS,
     });
   }
 
@@ -230,7 +223,6 @@ export class Daemon {
     this.signal(signal);
     await waitFor(() => this.ending !== undefined, {
       what: `the daemon to end on ${signal}`,
-      timeoutMs: TIMEOUT_MS,
     }).catch((error: unknown) => {
       throw new Error(`${errorMessage(error)}; ${this.#transcript()}`);
     });
@@ -333,7 +325,7 @@ export class DaemonBed {
   /** A killed process takes a moment to end. */
   async #noProcesses(): Promise<void> {
     const left = () => processesOf(this.dir).map(({ text }) => text);
-    await waitFor(() => left().length === 0, { what: 'every process to go', timeoutMs: 10_000 }).catch(() => {
+    await waitFor(() => left().length === 0, { what: 'every process to go' }).catch(() => {
       throw new Error(`left behind: ${left().join('; ')}`);
     });
   }

@@ -15,7 +15,6 @@ const SHOWN = 'crash-loop';
 const COLUMNS = 110;
 /** So high that no line of the log leaves the screen while somebody looks for it. */
 const ROWS = 400;
-const END_MS = 60_000;
 
 export interface FirstMinute {
   /** The first lines, and all lines of the log about the pod that is shown. */
@@ -43,7 +42,7 @@ export function startFirstMinute(): FirstMinute {
     pods: () => tableOf(terminal.screen.lines),
     end: async () => {
       terminal.type('\u0003');
-      await waitFor(() => terminal.exitCode !== undefined, { what: 'the end', timeoutMs: END_MS });
+      await waitFor(() => terminal.exitCode !== undefined, { what: 'the end' });
       await terminal.close();
       rmSync(cwd, { recursive: true });
     },

@@ -5,7 +5,6 @@ import { waitFor } from './wait-for.ts';
 export async function registered(told: readonly RegistrationStatus[]): Promise<void> {
   await waitFor(() => told.some((status) => status.registered), {
     what: 'the driver to be registered',
-    timeoutMs: 30_000,
   }).catch((error: unknown) => {
     throw new Error(`${String(error)}; it was told ${JSON.stringify(told)}`, { cause: error });
   });

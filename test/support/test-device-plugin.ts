@@ -57,7 +57,7 @@ export class TestDevicePlugin {
   /** Listens; then asks the agent to be registered, and resolves when it is. */
   async start(): Promise<void> {
     const agent = join(this.#options.folder, 'kubelet.sock');
-    await waitFor(() => existsSync(agent), { what: 'the socket of the agent', timeoutMs: 30_000 });
+    await waitFor(() => existsSync(agent), { what: 'the socket of the agent' });
     await this.listen();
     await this.register();
   }

@@ -11,7 +11,7 @@ const KERNEL = 'linux.uml';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const isThere = spawnSync(KERNEL, ['--version'], { stdio: 'ignore' }).status === 0;
 /** Ends a machine that hangs. */
-const BOOT_MS = 240_000;
+const BOOT_MS = 600_000;
 const END = 'END OF THE PROGRAM';
 /** Of the machine: it does not see what this machine has there. */
 const OWN_FOLDERS = ['/tmp', '/run', '/var/log', '/etc/systemd'];

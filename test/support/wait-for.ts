@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A loaded machine takes ten times as long as an idle one. */
-export const PATIENCE_MS = 100_000;
+/** A slow machine that is busy takes thirty times as long as a fast idle one. */
+export const PATIENCE_MS = 240_000;
 
 export interface WaitOptions {
   /** What is waited for; shown in the error message. */

@@ -10,7 +10,6 @@ import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { Summary } from '../../../src/types/stats.ts';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { NODE_NAME } from '../../support/daemon.ts';
-import { PATIENCE_MS } from '../../support/wait-for.ts';
 
 const PROXY = `/api/v1/nodes/${NODE_NAME}/proxy`;
 
@@ -35,7 +34,7 @@ describeOnCluster('the paths of a node, through the API server', { flags: ['-v',
     const env = [{ name: 'PASSWORD', value: 'secret' }];
     await cluster.create('web', { containers: [cluster.server({ env })] });
     web = await cluster.podIsReady('web');
-  }, PATIENCE_MS);
+  });
 
   test('/healthz, with all its checks', async () => {
     expect(await read('/healthz')).toBe('ok');

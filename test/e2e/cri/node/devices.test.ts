@@ -15,10 +15,9 @@ import {
 } from '../../../support/test-device-plugin.ts';
 
 import { PluginServer } from '../../../support/plugin-server.ts';
-import { waitFor } from '../../../support/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../../../support/wait-for.ts';
 
 const GPU = 'example.com/gpu';
-const GRACEFUL = 30_000;
 
 describeOnBed('device plugins', (bed) => {
   let daemon: Daemon;
@@ -42,7 +41,7 @@ describeOnBed('device plugins', (bed) => {
   const wants = (count: number, resource = GPU) => ({ resources: { limits: { [resource]: String(count) } } });
   const devicesOf = (pod: Pod) => containerStatus(pod)?.allocatedResourcesStatus?.[0]?.resources ?? [];
   const health = (name: string, wanted: string) =>
-    daemon.until(name, `its device is ${wanted}`, (pod) => devicesOf(pod)[0]?.health === wanted, GRACEFUL);
+    daemon.until(name, `its device is ${wanted}`, (pod) => devicesOf(pod)[0]?.health === wanted);
   const checkpoint = () =>
     JSON.parse(readFileSync(join(bed.rootDir, 'device-plugins', 'kubelet_internal_checkpoint'), 'utf8')) as {
       Data: { PodDeviceEntries: readonly { ResourceName: string }[] | null; RegisteredDevices: object };
@@ -51,7 +50,7 @@ describeOnBed('device plugins', (bed) => {
   /** As a monitor is told. */
   const heldDevices = async (method: typeof LIST) => {
     const client = new GrpcClient('agent', join(bed.rootDir, 'pod-resources', 'kubelet.sock'));
-    const { podResources } = await client.call(method, {}, AbortSignal.timeout(GRACEFUL));
+    const { podResources } = await client.call(method, {}, AbortSignal.timeout(PATIENCE_MS));
     client.close();
     const all = podResources.flatMap(({ containers }) => containers.flatMap(({ devices }) => devices));
     return all.flatMap(({ deviceIDs }) => deviceIDs).toSorted();
@@ -91,7 +90,7 @@ describeOnBed('device plugins', (bed) => {
     for (const method of [LIST, LIST_ALPHA]) expect(await heldDevices(method)).toEqual(['gpu-0', 'gpu-1']);
 
     bed.apply('third', { containers: [bed.server(wants(1))] });
-    await daemon.until('third', 'waiting', ({ status }) => status?.phase === 'Pending', GRACEFUL);
+    await daemon.until('third', 'waiting', ({ status }) => status?.phase === 'Pending');
     expect((await statelet('why', 'third', '--root-dir', bed.rootDir)).stdout).toMatch(
       /waits for 1 example\.com\/gpu: both are held by default\/\S+ and default\/\S+\.\n/u,
     );
@@ -125,11 +124,11 @@ describeOnBed('device plugins', (bed) => {
     expect(again.allocated).toEqual([['gpu-1']]);
 
     await restart('SIGTERM', () => bed.withdraw('other'));
-    await waitFor(() => !again.hasSocket, { what: 'its socket is removed', timeoutMs: GRACEFUL });
+    await waitFor(() => !again.hasSocket, { what: 'its socket is removed' });
     await again.start();
     expect(bed.idOf(await health('steady', 'Healthy'))).toBe(id);
     const isAlone = () => checkpoint().Data.PodDeviceEntries?.length === 1;
-    await waitFor(isAlone, { what: 'the other one to be forgotten', timeoutMs: GRACEFUL });
+    await waitFor(isAlone, { what: 'the other one to be forgotten' });
     bed.withdraw('steady');
     await daemon.onlyPods();
   });
@@ -140,7 +139,7 @@ describeOnBed('device plugins', (bed) => {
     const refusing = open({ allocate: () => Promise.reject(new Error('the GPU is on fire')) });
     await refusing.start();
     bed.apply('hung', { containers: [bed.server(wants(1, 'example.com/slow'))] });
-    await waitFor(() => hanging.allocated.length > 0, { what: 'Allocate is called', timeoutMs: GRACEFUL });
+    await waitFor(() => hanging.allocated.length > 0, { what: 'Allocate is called' });
     bed.apply('refused', { containers: [bed.server(wants(1))] });
     const refused = await daemon.logged('why the pod waits', ({ msg }) => msg.includes('the GPU is on fire'));
     expect(refused.msg).toContain('Allocate failed due to');

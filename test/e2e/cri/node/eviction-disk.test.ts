@@ -19,7 +19,6 @@ const IMAGE_MIB = 30;
 /** What earlier tests may leave: less than lies between the thresholds and what is available. */
 const REMAINS_MIB = 2;
 const LARGE = 'statelet.test/large:1';
-const PATIENCE_MS = 100_000;
 
 describeOnBed('a disk that pods, images and containers share', { diskBytes: DISK_MIB * MIB }, (bed) => {
   let agent: EvictingAgent;
@@ -59,7 +58,7 @@ describeOnBed('a disk that pods, images and containers share', { diskBytes: DISK
         agent.look();
         return check();
       },
-      { what, timeoutMs: PATIENCE_MS, pauseMs: 100 },
+      { what, pauseMs: 100 },
     );
 
   test('is freed of the containers of ended pods and the images that only they used, and no pod is evicted', async () => {

@@ -15,7 +15,6 @@ import { describeOnBed } from '../../../support/cri-suite.ts';
 keepFilesOnDisk();
 
 const MIB = 2 ** 20;
-const PATIENCE_MS = 100_000;
 const SCRATCH = { volumes: [{ name: 'scratch', emptyDir: {} }] };
 const MOUNTED = { volumeMounts: [{ name: 'scratch', mountPath: '/scratch' }] };
 /** Writes without the page cache, block by block. */
@@ -48,7 +47,6 @@ describeOnBed('a node under pressure', (bed) => {
   const isEvicted = (name: string) =>
     waitFor(() => agent.state(`uid-${name}`) === 'Terminated.Finished', {
       what: `${name} to be evicted (it is in ${agent.state(`uid-${name}`)}); ${agent.log.slice(-5).join('; ')}`,
-      timeoutMs: PATIENCE_MS,
       pauseMs: 100,
     });
   const statusOf = (name: string) => agent.statusManager.get(`uid-${name}`);
@@ -57,7 +55,6 @@ describeOnBed('a node under pressure', (bed) => {
   const isCalm = (resource: string, percent: number) =>
     waitFor(() => stalledPercent(resource) < percent, {
       what: `no process to wait for ${resource}`,
-      timeoutMs: PATIENCE_MS,
       pauseMs: 500,
     });
 

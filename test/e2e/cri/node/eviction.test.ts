@@ -23,7 +23,6 @@ const TAKING = 'for i in $(seq 12); do dd if=/dev/zero bs=512M count=1 | sleep 1
 const GREED_PROCESSES = 3_000;
 /** More than other tests start meanwhile: a control plane has a hundred threads. */
 const MARGIN_PROCESSES = 1_500;
-const PATIENCE_MS = 100_000;
 const GREED = `${TAKING}; ${SERVING}`;
 
 describeOnBed('a shortage', (bed) => {
@@ -53,7 +52,6 @@ describeOnBed('a shortage', (bed) => {
       },
       {
         what: `${name} to be evicted (it is in ${agent.state(`uid-${name}`)}); ${agent.log.slice(-5).join('; ')}`,
-        timeoutMs: PATIENCE_MS,
         pauseMs: 100,
       },
     );

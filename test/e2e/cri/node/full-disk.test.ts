@@ -8,8 +8,6 @@ import { containerStatus } from '../../../support/daemon.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { describeOnContainerd } from '../../../support/cri-suite.ts';
 
-const PATIENCE_MS = 60_000;
-
 describeOnContainerd('on a full disk', ({ openBed, closeBeds }) => {
   let disk: SmallDisk;
   let place: string;
@@ -48,7 +46,6 @@ describeOnContainerd('on a full disk', ({ openBed, closeBeds }) => {
     const left = [bed.podLogs(goes.metadata), join(bed.rootDir, 'pods', goes.metadata.uid)];
     await waitFor(() => left.every((path) => !existsSync(path)), {
       what: 'logs and volumes of the other pod to be removed',
-      timeoutMs: PATIENCE_MS,
     });
     await second.logged('eviction to begin', ({ reason }) => reason === 'EvictionThresholdMet');
   });

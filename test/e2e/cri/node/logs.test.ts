@@ -22,7 +22,6 @@ import { describeOnContainerd } from '../../../support/cri-suite.ts';
 import { containerStatus, type Daemon, NODE_NAME } from '../../../support/daemon.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
-const PATIENCE_MS = 100_000;
 /** Short, for containers that ignore SIGTERM. */
 const QUICK = { terminationGracePeriodSeconds: 1 };
 /** Short, for quick restarts. */
@@ -86,7 +85,7 @@ describeOnContainerd('logs of containers', ({ containerd, openBed }) => {
       const { restartCount, state } = containerStatus(pod) ?? {};
       return restartCount === 3 && state?.running !== undefined;
     };
-    const pod = await daemon.until('again', 'running for the fourth time', runsAtLast, PATIENCE_MS);
+    const pod = await daemon.until('again', 'running for the fourth time', runsAtLast);
     expect(filesOf(pod)).toEqual(['2.log', '3.log']);
     const [last, latest] = ['2.log', '3.log'].map((file) => join(logsOf(pod), file));
     await waitFor(() => saidIn([latest ?? '']).length > 0, { what: 'what the latest says' });
@@ -116,14 +115,13 @@ describeOnContainerd('logs of containers', ({ containerd, openBed }) => {
     const paths = () => inOrder().map((name) => join(logsOf(counter), name));
     await waitFor(() => lastLineOf(log).endsWith(' end'), {
       what: 'the end of the count',
-      timeoutMs: PATIENCE_MS,
     });
     const isSettled = () => {
       const plain = inOrder().filter((name) => !name.endsWith('.gz'));
       const isSmall = (statSync(log, { throwIfNoEntry: false })?.size ?? Infinity) < maxSizeBytes;
       return isSmall && plain.length === 2 && inOrder().length > 2;
     };
-    await waitFor(isSettled, { what: 'the last rotation', timeoutMs: PATIENCE_MS });
+    await waitFor(isSettled, { what: 'the last rotation' });
     const said = saidIn(paths());
     const expected = said.map((_, index) => (index === said.length - 1 ? 'end' : `line ${index}`));
     expect(said).toEqual(expected);
@@ -137,7 +135,7 @@ describeOnContainerd('logs of containers', ({ containerd, openBed }) => {
         for (const name of names) seen.add(name);
         return seen.size > maxFiles + 1;
       },
-      { what: 'older logs to be followed by newer ones', timeoutMs: PATIENCE_MS },
+      { what: 'older logs to be followed by newer ones' },
     );
     expect(readlinkSync(join(bed.containerLogsDir, linkOf(endless)))).toBe(join(logsOf(endless), '0.log'));
     bed.withdraw('counter');

@@ -21,8 +21,6 @@ const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 /** dd fills its buffer and keeps it, as its output is not read. */
 const HOLD_64_MIB = `dd if=/dev/zero bs=64M count=1 | sleep 1000 & ${SERVING}`;
-/** containerd measures its layers every ten seconds. */
-const LAYERS_MS = 40_000;
 
 describeOnContainerd('figures of real containers', ({ containerd, openBed }) => {
   let bed: CriDaemonBed;
@@ -52,11 +50,10 @@ describeOnContainerd('figures of real containers', ({ containerd, openBed }) => 
     { metadata }: Pod,
     what: string,
     isWanted: (stats: PodStats) => boolean,
-    timeoutMs = 20_000,
   ): Promise<PodStats> {
     const look = async () =>
       (await summary()).pods.find((stats) => stats.podRef.uid === metadata.uid && isWanted(stats));
-    return waitFor(look, { what, timeoutMs, pauseMs: 100 });
+    return waitFor(look, { what, pauseMs: 100 });
   }
 
   test('a pod that uses 64 MiB has at least that working set, and so have its container, all pods and the node', async () => {
@@ -119,7 +116,7 @@ describeOnContainerd('figures of real containers', ({ containerd, openBed }) => 
     await waitFor(hasWritten, { what: 'the pod to have written' });
     const layer = ({ containers }: PodStats) => containers?.[0]?.rootfs?.usedBytes ?? 0;
     const isWritten = (stats: PodStats) => layer(stats) >= 10 * MIB;
-    const stats = await figures(pod, 'containerd to have seen the layer', isWritten, LAYERS_MS);
+    const stats = await figures(pod, 'containerd to have seen the layer', isWritten);
     const [container] = stats.containers ?? [];
     expect(layer(stats)).toBeLessThan(20 * MIB);
     expect(container?.rootfs?.inodesUsed).toBeGreaterThan(0);

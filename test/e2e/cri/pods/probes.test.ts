@@ -7,7 +7,6 @@ import { containerStatus, NODE_NAME, stateOf } from '../../../support/daemon.ts'
 import { HealthServer } from '../../../support/health-server.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
-const PATIENCE_MS = 150_000;
 const EVERY_SECOND = { periodSeconds: 1, timeoutSeconds: 10, failureThreshold: 1 };
 
 describeOnDaemon('probes of real containers', ({ bed, daemon, restart }) => {
@@ -23,15 +22,10 @@ describeOnDaemon('probes of real containers', ({ bed, daemon, restart }) => {
     isWanted: (status: ContainerStatus, pod: Pod) => boolean,
     container = 'main',
   ) =>
-    daemon.until(
-      name,
-      what,
-      (pod) => {
-        const status = containerStatus(pod, container);
-        return status !== undefined && isWanted(status, pod);
-      },
-      PATIENCE_MS,
-    );
+    daemon.until(name, what, (pod) => {
+      const status = containerStatus(pod, container);
+      return status !== undefined && isWanted(status, pod);
+    });
   const ready = (name: string, wanted = true) =>
     until(name, wanted ? 'ready' : 'not ready', (status, pod) => {
       const condition = pod.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
@@ -42,7 +36,6 @@ describeOnDaemon('probes of real containers', ({ bed, daemon, restart }) => {
   const told = (name: string, reason: string, text: string) =>
     waitFor(() => eventsOf(name, reason).find(({ msg }) => msg.includes(text)), {
       what: `${reason} of ${name}: ${text}; it is ${JSON.stringify(eventsOf(name, reason))}`,
-      timeoutMs: PATIENCE_MS,
     });
 
   test('the startup probe delays the others; readiness changes; liveness restarts, with the grace period of the probe', async () => {
@@ -222,7 +215,6 @@ describeOnDaemon('probes of real containers', ({ bed, daemon, restart }) => {
       async () => (await daemon.pods()).every(({ metadata }) => metadata.uid !== pod.metadata.uid),
       {
         what: 'the pod to be gone',
-        timeoutMs: PATIENCE_MS,
       },
     );
     expect(eventsOf('ending', 'Unhealthy').filter(({ msg }) => msg.startsWith('Liveness'))).toEqual([]);

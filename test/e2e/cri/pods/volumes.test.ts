@@ -25,9 +25,6 @@ type Volume = NonNullable<PodSpec['volumes']>[number];
 type VolumeMount = NonNullable<Container['volumeMounts']>[number];
 type Mounted = Volume & { readonly mount?: Partial<VolumeMount> };
 
-/** Long enough for the retry of a failed sync. */
-const RETRY_TIMEOUT_MS = 30_000;
-
 describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
   const podDir = ({ metadata }: Pod) => join(bed.rootDir, 'pods', metadata.uid);
   const volumeDir = (pod: Pod, kind: string, name: string) =>
@@ -40,7 +37,6 @@ describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
   const gone = (pod: Pod) =>
     waitFor(() => !existsSync(podDir(pod)), {
       what: 'the folder of the pod to go',
-      timeoutMs: RETRY_TIMEOUT_MS,
     });
 
   /** Applies a pod of one container that mounts the volumes at `/<name>`. */
@@ -200,11 +196,11 @@ describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
     }
 
     mkdirSync(join(dir, 'later'));
-    await daemon.until('later', 'running', (found) => found.status?.phase === 'Running', RETRY_TIMEOUT_MS);
+    await daemon.until('later', 'running', (found) => found.status?.phase === 'Running');
     await gone(busy);
     expect(mountsBelow(podDir(busy))).toEqual([]);
     bed.withdraw('later');
-  }, 300_000);
+  });
 
   test('a user other than root can write with its fsGroup, and its new files have that group', async () => {
     const items = [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }];

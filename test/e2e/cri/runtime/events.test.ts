@@ -7,8 +7,6 @@ import { describeOnDaemon } from '../../../support/cri-suite.ts';
 import { containerStatus } from '../../../support/daemon.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
-const PATIENCE_MS = 100_000;
-
 describeOnDaemon('changes of containers by another client', ({ bed, daemon }) => {
   afterEach(async () => {
     for (const name of readdirSync(bed.manifestDir)) rmSync(join(bed.manifestDir, name));
@@ -22,17 +20,10 @@ describeOnDaemon('changes of containers by another client', ({ bed, daemon }) =>
 
   /** Resolves when the container runs in another instance. */
   const runningAnew = (name: string, before: Pod, container = 'main') =>
-    daemon.until(
-      name,
-      'running anew',
-      (pod) => {
-        const { state, containerID } = containerStatus(pod, container) ?? {};
-        return (
-          state?.running !== undefined && containerID !== containerStatus(before, container)?.containerID
-        );
-      },
-      PATIENCE_MS,
-    );
+    daemon.until(name, 'running anew', (pod) => {
+      const { state, containerID } = containerStatus(pod, container) ?? {};
+      return state?.running !== undefined && containerID !== containerStatus(before, container)?.containerID;
+    });
 
   test('a killed container is started again, and the others keep running', async () => {
     bed.apply('killed', { containers: [bed.server(), bed.server({ name: 'other' })] });

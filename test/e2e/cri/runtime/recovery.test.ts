@@ -7,7 +7,6 @@ import { describeOnContainerd } from '../../../support/cri-suite.ts';
 import { type Daemon, NODE_NAME } from '../../../support/daemon.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
-const PATIENCE_MS = 100_000;
 const NAMES = ['a', 'b', 'c', 'd'];
 
 describeOnContainerd('an agent that is killed', ({ openBed }) => {
@@ -41,14 +40,12 @@ describeOnContainerd('an agent that is killed', ({ openBed }) => {
   const eachRunsOnce = (...names: string[]) =>
     waitFor(async () => JSON.stringify(await running()) === JSON.stringify(eachOnce(...names)), {
       what: 'each to run once',
-      timeoutMs: PATIENCE_MS,
     });
   const idsOf = (pods: readonly Pod[]) => pods.map((pod) => bed.idOf(pod));
   const allRunning = () => Promise.all(NAMES.map((name) => daemon.running(name)));
 
   /** Longer, as an interrupted start may have to wait for its retry. */
-  const allInPhaseRunning = () =>
-    Promise.all(NAMES.map((name) => daemon.until(name, 'Running', isRunning, PATIENCE_MS)));
+  const allInPhaseRunning = () => Promise.all(NAMES.map((name) => daemon.until(name, 'Running', isRunning)));
 
   /** Resolves when the daemon has written the line for that many pods. */
   const when = (reason: string, count: number) =>
@@ -89,7 +86,6 @@ describeOnContainerd('an agent that is killed', ({ openBed }) => {
         (await bed.runtime.listContainers()).length + (await bed.runtime.listPodSandbox()).length;
       await waitFor(async () => (await count()) === 2, {
         what: 'the others to be gone',
-        timeoutMs: PATIENCE_MS,
       });
     },
   );

@@ -21,8 +21,6 @@ import { waitFor } from '../../../../support/wait-for.ts';
 import { ToldChanges } from '../../pleg/told-changes.ts';
 import { HOST_SANDBOX, hostContainer } from '../support.ts';
 
-const PATIENCE_MS = 100_000;
-
 describeWithContainerd('what containerd tells of, without any relist,', () => {
   let containerd: ContainerdBed;
   let runtime: RuntimeService;
@@ -58,7 +56,7 @@ describeWithContainerd('what containerd tells of, without any relist,', () => {
   afterEach(async () => {
     pleg.stop();
     // What has just been stopped may count as running for a moment, and cannot be removed then.
-    await waitFor(nothingLeft, { what: 'every sandbox to be removed', timeoutMs: PATIENCE_MS });
+    await waitFor(nothingLeft, { what: 'every sandbox to be removed' });
     await runtime.close();
   });
 
@@ -84,7 +82,7 @@ describeWithContainerd('what containerd tells of, without any relist,', () => {
     await pleg.relist();
     pleg.start();
     // Until the stream stands nothing is heard: what comes too early for that is tried again.
-    await waitFor(heardOfAnother, { what: 'the stream of events to stand', timeoutMs: PATIENCE_MS });
+    await waitFor(heardOfAnother, { what: 'the stream of events to stand' });
     told.clear();
   }
 
@@ -101,7 +99,6 @@ describeWithContainerd('what containerd tells of, without any relist,', () => {
   const untilTold = (event: string) =>
     waitFor(() => told.all.includes(event), {
       what: `${event} among ${told.all.join()}`,
-      timeoutMs: PATIENCE_MS,
     });
 
   test('the death of a container', async () => {
