@@ -1,6 +1,7 @@
 /** Keeps the cpusets of running containers as they are to be: when CPUs are shared by others than before, containers follow. */
 import type { AgentContext } from '../../../types/agent-context.ts';
 import type { LinuxContainerResources } from '../../../types/cri.ts';
+import { eachOf } from '../../../system/promises.ts';
 import type { TimerHandle } from '../../../types/clock.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { NodeView } from '../node/pod-node.ts';
@@ -14,6 +15,9 @@ const UNCHANGED: LinuxContainerResources = {
   memoryLimitInBytes: 0,
   oomScoreAdj: 0,
 };
+
+/** Of calls to the runtime. */
+const AT_ONCE = 8;
 
 export interface CpusetUpdatesParts {
   readonly runtime: Pick<ResizingRuntime, 'updateContainerResources'>;
@@ -83,9 +87,11 @@ export class CpusetUpdates {
     if (this.#timer !== undefined) clock.clearTimeout(this.#timer);
     while (this.#isOutdated && this.#pods) {
       this.#isOutdated = false;
-      for (const { uid, containers } of [...this.#pods()])
-        for (const { id, name, state } of containers)
-          if (state === 'running') await this.#tell(uid, id, name);
+      const running = [...this.#pods()].flatMap(({ uid, containers }) =>
+        containers.filter(({ state }) => state === 'running').map(({ id, name }) => ({ uid, id, name })),
+      );
+      // Each container once, and all before the next turn: no container is told two things at a time.
+      await eachOf(running, AT_ONCE, ({ uid, id, name }) => this.#tell(uid, id, name));
     }
     if (this.#pods) this.#timer = clock.setTimeout(() => this.update(), this.#parts.periodMs);
   }
