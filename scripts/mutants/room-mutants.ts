@@ -5,6 +5,7 @@ const CHART = 'src/agent/machines/preemption-machine.ts';
 const PREEMPTIONS = 'src/agent/actors/start/preemptions.ts';
 const END_LIMITS = 'src/agent/actors/start/kill-timeouts.ts';
 const ADMISSION = 'src/agent/actors/start/room-arbiter.ts';
+const RESIZER = 'src/agent/runtime/pods/pod-resizer.ts';
 const RESIZES = 'src/agent/actors/resize/pod-resizes.ts';
 const LEDGER = 'src/agent/actors/start/resource-ledger.ts';
 const DELIVERY = 'src/agent/actors/pods/pod-lifecycle.ts';
@@ -191,12 +192,15 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
   {
     name: 'resize-forgotten',
     breaks: 'What a container was given by a resize is not remembered (I10)',
-    file: 'src/agent/runtime/pods/pod-resizer.ts',
-    find: `      given.set(id, after);
-      return known.note(pod.metadata.uid, id, { given: after });
-    };`,
-    replace: `      given.set(id, after);
-      return known.written(pod.metadata.uid);
-    };`,
+    file: RESIZER,
+    find: `await this.#parts.known.note(pod.metadata.uid, id, { given: after });`,
+    replace: `await this.#parts.known.written(pod.metadata.uid);`,
+  },
+  {
+    name: 'resize-call-not-remembered',
+    breaks: 'A next agent does not know that a container may have been given what it is not to have (I10)',
+    file: RESIZER,
+    find: `    if (resize.hasBegun) return;`,
+    replace: `    if (!resize.hasBegun) return;`,
   },
 ];

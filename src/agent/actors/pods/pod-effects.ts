@@ -115,8 +115,7 @@ async function syncPod(deps: Deps, context: PodContext, signal: AbortSignal): Pr
     return { type: 'SYNC_FAILED', reason: { kind: 'networkNotReady' }, again: false };
   }
 
-  // The cgroup of the pod has what was actuated, until the resize changes it.
-  const unprepared = await prepare(deps, context, podAsAllocated(pod, actuated), signal);
+  const unprepared = await prepare(deps, context, actuated, signal);
   if (unprepared !== undefined) return unprepared;
   if (deps.probes.addPod(pod)) report(deps, context, before);
   const actions = decide(deps, pod, before, actuated);
@@ -231,15 +230,17 @@ function refreshStatus(deps: Deps, context: PodContext): void {
 /** Prepares the folders, the volumes and the cgroup of the pod: nothing is started before. */
 async function prepare(
   { node, recorder, statusManager, clock }: Deps,
-  { lastOutcome }: PodContext,
-  pod: Pod,
+  context: PodContext,
+  actuated: PodAllocation | undefined,
   signal: AbortSignal,
 ): Promise<PodEvent | undefined> {
-  const { uid } = pod.metadata;
+  const { uid, lastOutcome } = context;
+  // The cgroup of the pod has what was actuated, until the resize changes it.
+  const pod = podAsAllocated(podOf(context), actuated);
   try {
     // The disk may have been full when the start was to be recorded.
     await node.startTime(uid, statusManager.get(uid)?.startTime ?? rfc3339(clock.now()));
-    await node.prepare(pod, signal);
+    await node.prepare(pod, signal, actuated !== undefined);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();

@@ -27,6 +27,7 @@ import { CgroupDrivers, type SystemdPlaces } from './cgroup-drivers.ts';
 import { endProcessesIn, pidsIn } from './cgroup-removal.ts';
 import { CgroupTree, podsIn, subfolders } from './cgroup-tree.ts';
 import { limitReservedGroups, QOSGroups } from './qos-groups.ts';
+import { refusedLimits } from './refused-limits.ts';
 
 export interface PodCgroupsParts extends PodCgroupSettings {
   /** Default: `cgroupfs`. */
@@ -77,7 +78,7 @@ export class PodCgroups {
   readonly #turns = new OneAtATime();
   /** How many searches for pods there were. */
   #searches = 0;
-  /** What was last written for a pod, by UID. */
+  /** What was last written for a pod, by UID; `RESIZED`: parts of it. */
   readonly #written = new Map<string, string>();
   /** Pods that have been prepared and not released, by UID. */
   readonly #pods = new Map<string, Pod>();
@@ -141,9 +142,9 @@ export class PodCgroups {
     return root === '/' ? '' : root;
   }
 
-  /** Makes the pod's cgroup, and adapts the cgroups above it to all pods that are prepared. */
-  async prepare(pod: Pod): Promise<void> {
-    await this.ensurePod(pod);
+  /** Makes the pod's cgroup, and adapts the cgroups above it to all pods that are prepared. `isResizing`: see `ensurePod`. */
+  async prepare(pod: Pod, isResizing = false): Promise<void> {
+    await this.ensurePod(pod, isResizing);
     const { uid } = pod.metadata;
     await this.#own?.others.removeEmpty(uid);
     if (this.#pods.get(uid) === pod) return;
@@ -157,8 +158,11 @@ export class PodCgroups {
     if (this.#pods.delete(uid)) await this.updateQoS(this.#pods.values());
   }
 
-  /** Makes the pod's cgroup where it does not exist, and writes its limits where they have changed. */
-  async ensurePod(pod: Pod): Promise<void> {
+  /**
+   * Makes the pod's cgroup where it does not exist, and writes its limits where they have changed. Limits that what runs has not given back
+   * yet are tried again next time. `isResizing`: what `resize` has written stays.
+   */
+  async ensurePod(pod: Pod, isResizing = false): Promise<void> {
     if (!this.#own) return;
     if (!this.#isSetUp) await this.#setUp();
     const { tree, driver, layout, above } = this.#own;
@@ -167,11 +171,14 @@ export class PodCgroups {
     const written = JSON.stringify([group, values]);
     const { uid } = pod.metadata;
     const exists = tree.exists(group);
-    if (this.#written.get(uid) === written && exists) return;
+    const before = exists ? this.#written.get(uid) : undefined;
+    if (before === written || (isResizing && before === RESIZED)) return;
     const end = this.#context.measurements?.cgroupOperation(exists ? 'update' : 'create');
     await this.#makePod(driver, group);
-    await driver.write(group, values);
-    this.#written.set(uid, written);
+    const refused = exists ? await refusedLimits(tree, driver, group, values) : [];
+    if (!exists) await driver.write(group, values);
+    if (refused.length === 0) this.#written.set(uid, written);
+    else this.#context.logger.debug({ podUID: uid, refused }, 'Limits of a pod have to wait');
     end?.();
   }
 
@@ -186,6 +193,7 @@ export class PodCgroups {
     if (!this.#own) return;
     const { tree, driver, layout } = this.#own;
     const end = this.#context.measurements?.cgroupOperation('update');
+    this.#written.set(pod.metadata.uid, RESIZED);
     await driver.write(podCgroup(layout, pod), cgroupValues(tree.version, resources));
     end?.();
   }
@@ -304,6 +312,8 @@ export class PodCgroups {
     return all.filter(({ group }) => tree.folders(group).some((folder) => existsSync(folder)));
   }
 }
+
+const RESIZED = 'resized';
 
 function foldersOfContainer(podFolder: string, id: string): readonly string[] {
   return subfolders(podFolder)

@@ -11,15 +11,14 @@ import { type CgroupValue, cgroupValues, isHugetlbLimit } from '../../policies/c
 import type { MemoryQoS } from '../../policies/cgroups/memory-qos.ts';
 import type { ReservedGroup } from '../../policies/node/node-allocatable.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
-import { errnoCode } from '../../../system/system-errors.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
-import { memoryPaths, workingSet } from '../stats/memory-files.ts';
 import { readSmallFile } from '../stats/small-files.ts';
 import type { CgroupDriver } from './cgroup-driver.ts';
 import type { CgroupTree } from './cgroup-tree.ts';
 import { delegateControllers } from './delegation.ts';
+import { refusedLimits } from './refused-limits.ts';
 
 /** Pods have limits of huge pages of their own; the groups above them must not be in the way. */
 const UNBOUNDED: CgroupResources = { hugePageLimits: 'unbounded' };
@@ -93,8 +92,7 @@ export class QOSGroups {
     const cpus = driver.name === 'systemd' ? readSmallFile(ONLINE_CPUS)?.trim() : undefined;
     const all = cgroupValues(tree.version, { ...kubepodsResources(allocatable()), cpus });
     const values = all.filter((value) => this.#isNeeded(value) || tree.offers(groups.kubepods, value));
-    const refusals: string[] = [];
-    for (const value of values) refusals.push(...(await this.#refusals(value)));
+    const refusals = await refusedLimits(tree, driver, groups.kubepods, values);
     const wasEnforced = this.#isEnforced;
     this.#isEnforced = refusals.length === 0;
     if (this.#isEnforced !== wasEnforced) this.#tellEnforced(refusals);
@@ -112,28 +110,6 @@ export class QOSGroups {
 
   #isNeeded({ controller }: CgroupValue): boolean {
     return this.#parts.needed.includes(controller);
-  }
-
-  /** Why a value cannot be written while processes use more than that. Rejects with any other error. */
-  async #refusals(value: CgroupValue): Promise<readonly string[]> {
-    const excess = this.#excess(value);
-    if (excess !== undefined) return [excess];
-    try {
-      await this.#parts.driver.write(this.#parts.groups.kubepods, [value]);
-      return [];
-    } catch (error) {
-      if (error instanceof StateletError && errnoCode(error.cause) === 'EBUSY') return [error.message];
-      throw error;
-    }
-  }
-
-  /** cgroup v2 takes any limit of memory, and kills until the group is below it: then eviction is to choose which pod goes. */
-  #excess({ file, value }: CgroupValue): string | undefined {
-    const { tree, groups } = this.#parts;
-    const paths = file === 'memory.max' ? memoryPaths(tree, groups.kubepods) : undefined;
-    const used = paths && workingSet(tree.version, readSmallFile(paths.usage), readSmallFile(paths.stat));
-    if (paths === undefined || used === undefined || used <= Number(value)) return undefined;
-    return `${paths.limit} is not set to "${value}": pods use ${used} bytes, and the kernel would kill processes of theirs`;
   }
 
   /** Returns whether the group is new. */

@@ -6,7 +6,8 @@ import { orPrepareError, type PodSubsystem } from './pod-node.ts';
 export function cgroupSubsystem(cgroups: PodCgroups): PodSubsystem {
   return {
     name: 'cgroups',
-    prepare: (pod) => orPrepareError('FailedCreatePodContainer', () => cgroups.prepare(pod)),
+    prepare: (pod, _, isResizing) =>
+      orPrepareError('FailedCreatePodContainer', () => cgroups.prepare(pod, isResizing)),
     sandbox: (pod) => ({ cgroupParent: cgroups.parentOf(pod) }),
     release: (uid) => cgroups.release(uid),
     podsOnDisk: async ({ isThorough }) => (await cgroups.podsOnDisk(isThorough)).map(podOfUID),

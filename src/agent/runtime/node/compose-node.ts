@@ -35,7 +35,7 @@ export function composeNode(subsystems: readonly PodSubsystem[], details: PodDet
     unsupportedFields: (pod) => subsystems.flatMap((subsystem) => subsystem.unsupportedFields?.(pod) ?? []),
     admit: (pod, signal) => admission(subsystems, pod, signal),
     withdraw: (uid) => subsystems.filter((subsystem) => subsystem.withdraw?.(uid) === true).length > 0,
-    prepare: (pod, signal) => inTurn(subsystems, (subsystem) => subsystem.prepare?.(pod, signal)),
+    prepare: (...prepared) => inTurn(subsystems, (subsystem) => subsystem.prepare?.(...prepared)),
     created: (...created) => subsystems.forEach((subsystem) => subsystem.created?.(...created)),
     removing: (pod, container) => inTurn(reversed, (subsystem) => subsystem.removing?.(pod, container)),
     release: (uid) => inTurn(reversed, (subsystem) => subsystem.release?.(uid)),

@@ -112,8 +112,11 @@ export interface PodSubsystem {
    * whether there was any. `release` comes later, when what the pod had on the disk is gone.
    */
   withdraw?(uid: string): boolean;
-  /** Before anything of the pod is started, and on every sync. Rejects with a PrepareError. */
-  prepare?(pod: Pod, signal: AbortSignal): Promise<void>;
+  /**
+   * Before anything of the pod is started, and on every sync. `isResizing`: what runs does not have yet what has been allocated to it. Rejects
+   * with a PrepareError.
+   */
+  prepare?(pod: Pod, signal: AbortSignal, isResizing?: boolean): Promise<void>;
   /** What the pod's sandbox has of this part. `groups` are those of its containers, too. */
   sandbox?(pod: Pod): SandboxAdditions | Promise<SandboxAdditions>;
   /**

@@ -6,6 +6,7 @@ import {
   containerResources,
   overheadResources,
 } from '../../policies/cri/linux-resources.ts';
+import { equalJson, without } from '../../policies/formats/canonical-json.ts';
 import { allocationFromPod, changesGuaranteed, podAsAllocated } from '../../policies/resize/allocation.ts';
 import {
   actuatedOf,
@@ -43,6 +44,9 @@ interface Resize extends ResizeRequest {
   current: CgroupResources;
   /** By the id of each container that runs. */
   readonly given: Map<string, GivenResources>;
+  /** An earlier call may have changed more than is known. */
+  readonly isUncertain: boolean;
+  hasBegun: boolean;
 }
 
 type Limit = 'memoryLimitBytes' | 'cpuQuotaUs';
@@ -105,11 +109,14 @@ export class PodResizer implements Resizer {
             given ?? { container: actuated.containers[name] ?? {}, pod: actuated.pod },
           ]),
       );
-      const resize = { ...request, wanted: cgroups.resourcesOf(pod), current, given };
+      const isUncertain = [...given.values()].some((one) => one.isUncertain);
+      const wanted = cgroups.resourcesOf(pod);
+      const resize = { ...request, wanted, current, given, isUncertain, hasBegun: false };
       this.#refuseBelowUsage(resize);
       for (const resource of ['memory', 'cpu'] as const)
         if (actions.updates[resource].length + actions.restarts.length > 0 || actions.podLevel)
           await this.#resizeOne(resize, resource, signal);
+      await this.#remember(resize, given.keys(), (given) => without(given, ['isUncertain']));
       return undefined;
     } catch (error) {
       signal.throwIfAborted();
@@ -119,7 +126,7 @@ export class PodResizer implements Resizer {
 
   /** More is given to the pod before its containers may use it, and taken from it when they have given it back. */
   async #resizeOne(resize: Resize, resource: ResizedResource, signal: AbortSignal): Promise<void> {
-    const { actions, current, wanted } = resize;
+    const { actions, current, wanted, isUncertain } = resize;
     const limit = LIMITS[resource];
     const [limitBefore, limitAfter] = [amount(current[limit]), amount(wanted[limit] ?? current[limit])];
     const shares = resource === 'cpu' ? (wanted.cpuShares ?? 0) - (current.cpuShares ?? 0) : 0;
@@ -132,8 +139,8 @@ export class PodResizer implements Resizer {
       signal.throwIfAborted();
       await this.#updateContainer(resize, update, resource);
     }
-    if (shares < 0) await setShares();
-    if (limitAfter < limitBefore) await setLimit();
+    if (shares < 0 || (isUncertain && resource === 'cpu')) await setShares();
+    if (limitAfter < limitBefore || (isUncertain && wanted[limit] !== undefined)) await setLimit();
     if (actions.podLevel) await this.#rememberPodLevel(resize, resource);
   }
 
@@ -151,6 +158,7 @@ export class PodResizer implements Resizer {
       const what = `failed to notify runtime for UpdatePodSandboxResources (resource=${resource}); resize rejected`;
       throw new Error(`${what}: ${runtimeMessage(error)}`, { cause: error });
     }
+    await this.#begin(resize);
     try {
       await cgroups.resize(pod, resources);
     } catch (error) {
@@ -162,45 +170,60 @@ export class PodResizer implements Resizer {
 
   /** In the pass of memory it keeps its CPU, and then its new memory. */
   async #updateContainer(
-    { pod, given }: Resize,
+    resize: Resize,
     { id, container, current, desired }: ContainerUpdate,
     resource: ResizedResource,
   ): Promise<void> {
-    const { runtime, facts, known, cpus } = this.#parts;
+    const { runtime, facts, cpus } = this.#parts;
+    const { pod } = resize;
     const { memoryRequest, memoryLimit } = desired;
     // Zeros leave the quota as it is: a container with CPUs of its own has none.
     const isExclusive = (cpus?.exclusive(pod.metadata.uid, container.name) ?? []).length > 0;
     const amounts = resource === 'memory' ? { ...current, memoryRequest, memoryLimit } : desired;
-    const { isUncertain, ...before } = given.get(id) ?? { container: {} };
-    const remember = (after: GivenResources) => {
-      given.set(id, after);
-      return known.note(pod.metadata.uid, id, { given: after });
-    };
     const resources = containerResources(
       pod,
       containerOf(container, amounts),
       isExclusive ? { ...facts, cpuCFSQuota: false } : facts,
     );
-    try {
-      await runtime.updateContainerResources(id, resources);
-    } catch (error) {
-      // The runtime may have done it: should the pod be to have again what it had, that is told as well.
-      await remember({ ...before, isUncertain: true });
-      throw error;
-    }
-    await remember({
+    await this.#begin(resize);
+    await runtime.updateContainerResources(id, resources);
+    await this.#remember(resize, [id], (before) => ({
       ...before,
       container: withResource(before.container, container.resources, resource),
-      // The pass of CPU is the last one.
-      ...(isUncertain && resource === 'memory' && { isUncertain }),
-    });
+    }));
   }
 
-  async #rememberPodLevel({ pod, given }: Resize, resource: ResizedResource): Promise<void> {
-    for (const [id, before] of given) {
-      const after = { ...before, pod: withResource(before.pod, pod.spec.resources, resource) };
+  #rememberPodLevel(resize: Resize, resource: ResizedResource): Promise<void> {
+    const { resources } = resize.pod.spec;
+    return this.#remember(resize, resize.given.keys(), (before) => ({
+      ...before,
+      pod: withResource(before.pod, resources, resource),
+    }));
+  }
+
+  /**
+   * Until all is done, the next agent cannot know what has been: a call that has failed, or was cut short by the death of this agent, may have
+   * been carried out. All of it is told again then, also where the pod is to have again what it had.
+   */
+  async #begin(resize: Resize): Promise<void> {
+    if (resize.hasBegun) return;
+    resize.hasBegun = true;
+    const { updates, podLevel } = resize.actions;
+    const changed = [...updates.memory, ...updates.cpu].map(({ id }) => id);
+    const ids = podLevel ? resize.given.keys() : new Set(changed);
+    await this.#remember(resize, ids, (before) => ({ ...before, isUncertain: true }));
+  }
+
+  async #remember(
+    { pod, given }: Resize,
+    ids: Iterable<string>,
+    change: (before: GivenResources) => GivenResources,
+  ): Promise<void> {
+    for (const id of ids) {
+      const before = given.get(id) ?? { container: {} };
+      const after = change(before);
       given.set(id, after);
-      await this.#parts.known.note(pod.metadata.uid, id, { given: after });
+      if (!equalJson(before, after)) await this.#parts.known.note(pod.metadata.uid, id, { given: after });
     }
   }
 

@@ -98,7 +98,7 @@ userModeLinuxSuite('on a kernel that has cgroup v2 alone', () => {
       told: [
         'Normal NodeAllocatableEnforced Updated Node Allocatable limit across pods',
         expect.stringMatching(
-          /^Warning FailedNodeAllocatableEnforcement Failed to update Node Allocatable Limits: \/sys\/fs\/cgroup\/kubepods\/memory\.max is not set to "16777216": pods use \d+ bytes, and the kernel would kill processes of theirs$/,
+          /^Warning FailedNodeAllocatableEnforcement Failed to update Node Allocatable Limits: \/sys\/fs\/cgroup\/kubepods\/memory\.max is not set to "16777216": \d+ bytes are used, and the kernel would kill processes there$/,
         ),
         'Normal NodeAllocatableEnforced Updated Node Allocatable limit across pods',
       ],

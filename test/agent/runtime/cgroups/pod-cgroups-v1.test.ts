@@ -84,6 +84,23 @@ afterAll(() => {
     expect(reasons).toEqual(['FailedNodeAllocatableEnforcement', 'NodeAllocatableEnforced']);
   });
 
+  test('a limit of a pod that a container below has not given back yet waits, and fails nothing', async () => {
+    const cgroups = await open();
+    const [large, small] = ['2', '1'].map((cpu) => podOf('p', {}, { cpu, memory: '32Mi' }));
+    await cgroups.ensurePod(large!);
+    const group = ['kubepods', 'burstable', 'podp'];
+    const container = file('cpu', ...group, 'c');
+    mkdirSync(container);
+    writeFileSync(join(container, 'cpu.cfs_quota_us'), '200000');
+    await cgroups.ensurePod(small!);
+    const values = () =>
+      ['cpu.cfs_quota_us', 'cpu.shares'].map((name) => read('cpu', ...group.slice(1), name));
+    expect(values()).toEqual(['200000', '2']);
+    writeFileSync(join(container, 'cpu.cfs_quota_us'), '100000');
+    await cgroups.ensurePod(small!);
+    expect(values()).toEqual(['100000', '2']);
+  });
+
   test('if no process IDs are reserved, kubepods has the limit of the node', async () => {
     const cgroups = await openCgroups({ cgroupRoot: root });
     await cgroups.setUp({ pid: '4321' });

@@ -123,6 +123,31 @@ describe('on cgroup v2', () => {
     expect(plain.values('v2/kubepods/burstable/podb')).toEqual({ 'cpu.weight': '20' });
   });
 
+  test('what a resize has written stays while it goes on; given up, the pod gets what it had', async () => {
+    const cgroups = await opened();
+    await cgroups.ensurePod(burstable);
+    const weight = () => plain.read('v2/kubepods/burstable/podb/cpu.weight');
+    await cgroups.resize(burstable, { cpuShares: 1024 });
+    await cgroups.ensurePod(burstable, true);
+    expect(weight()).toBe('39');
+    await cgroups.ensurePod(burstable);
+    expect(weight()).toBe('10');
+  });
+
+  test('memory that a pod uses is not limited below that: the kernel would kill', async () => {
+    const cgroups = await opened();
+    const of = (memory: string) => podOf('m', {}, { cpu: '1', memory });
+    await cgroups.ensurePod(of('64Mi'));
+    const file = (name: string) => plain.path('v2/kubepods/burstable/podm', name);
+    writeFileSync(file('memory.current'), String(48 * 2 ** 20));
+    writeFileSync(file('memory.stat'), 'inactive_file 0\n');
+    await cgroups.ensurePod(of('32Mi'));
+    expect(plain.read('v2/kubepods/burstable/podm/memory.max')).toBe(String(64 * 2 ** 20));
+    writeFileSync(file('memory.current'), String(16 * 2 ** 20));
+    await cgroups.ensurePod(of('32Mi'));
+    expect(plain.read('v2/kubepods/burstable/podm/memory.max')).toBe(String(32 * 2 ** 20));
+  });
+
   test('a cgroup that another process removed is created again, with the cgroups above it', async () => {
     const cgroups = await opened();
     await cgroups.ensurePod(burstable);

@@ -48,8 +48,7 @@ test('systemd is told the limits of each slice, and they are in the files', asyn
   await (await open()).setUp({ cpu: '2', memory: '1Gi' });
   await cgroups?.prepare(podOf('u-1', { cpu: '250m' }, { cpu: '333m', memory: '64Mi' }));
   expect(told).toEqual([
-    ['kubepods.slice', { CPUWeight: 79n }],
-    ['kubepods.slice', { MemoryMax: 2n ** 30n }],
+    ['kubepods.slice', { CPUWeight: 79n, MemoryMax: 2n ** 30n }],
     ['kubepods-besteffort.slice', { CPUWeight: 1n }],
     ['kubepods-burstable.slice', { CPUWeight: 1n }],
     [

@@ -52,6 +52,8 @@ function bed(
 ) {
   const calls: string[] = [];
   const noted: [string, KnownContainer][] = [];
+  /** How many calls there were before each note. */
+  const notedAt: number[] = [];
   const given = allocationFromPod(before);
   const podStatus = {
     uid: 'uid',
@@ -77,6 +79,7 @@ function bed(
       written: () => Promise.resolve(),
       note: (_uid, id, known) => {
         noted.push([id, known]);
+        notedAt.push(calls.length);
         return Promise.resolve();
       },
     },
@@ -103,7 +106,7 @@ function bed(
       signal,
     );
   };
-  return { resize, calls, noted, refusal: resizer.refusal(after, before) };
+  return { resize, calls, noted, notedAt, refusal: resizer.refusal(after, before) };
 }
 
 const writes = (calls: readonly string[]) => calls.filter((text) => !text.startsWith('told'));
@@ -147,33 +150,50 @@ test('what each call has changed is remembered, also when a later one fails', as
   const after = podOf({ a: of('200m', '64Mi') });
   const { resize, noted } = bed(before, after, { fails: 'id-a 204' });
   expect(await resize()).toBe('no');
+  const given = (memory: string) => ({
+    container: { limits: { cpu: '100m', memory }, requests: { cpu: '100m', memory } },
+    isUncertain: true,
+  });
   expect(noted).toEqual([
-    [
-      'id-a',
-      {
-        given: {
-          container: { limits: { cpu: '100m', memory: '64Mi' }, requests: { cpu: '100m', memory: '64Mi' } },
-        },
-      },
-    ],
-    [
-      'id-a',
-      {
-        given: {
-          container: { limits: { cpu: '100m', memory: '64Mi' }, requests: { cpu: '100m', memory: '64Mi' } },
-          isUncertain: true,
-        },
-      },
-    ],
+    ['id-a', { given: given('32Mi') }],
+    ['id-a', { given: given('64Mi') }],
   ]);
+});
+
+test('what is about to be changed is noted before the first write, and is certain when all is done', async () => {
+  const { resize, noted, calls, notedAt } = bed(
+    podOf({ a: of('100m', '32Mi'), b: of('1', '32Mi') }),
+    podOf({ a: of('200m', '32Mi'), b: of('1', '32Mi') }),
+  );
+  expect(await resize()).toBeUndefined();
+  expect(noted.map(([id, { given }]) => [id, given?.isUncertain])).toEqual([
+    ['id-a', true],
+    ['id-a', true],
+    ['id-a', undefined],
+  ]);
+  expect(writes(calls.slice(0, notedAt[0]))).toEqual([]);
+});
+
+test('where the runtime refuses before anything is changed, nothing is uncertain', async () => {
+  const { resize, noted } = bed(podOf({ a: of('1', '32Mi') }), podOf({ a: of('2', '32Mi') }), {
+    fails: 'told',
+  });
+  await resize();
+  expect(noted).toEqual([]);
 });
 
 test('what a failed call may have changed is told anew, also where the pod is to have again what it had', async () => {
   const pod = podOf({ a: of('100m', '32Mi') });
   const { resize, calls, noted } = bed(pod, pod, { isUncertain: true });
   expect(await resize()).toBeUndefined();
-  expect(writes(calls)).toEqual(['id-a 102 10000 32Mi', 'id-a 102 10000 32Mi']);
-  expect(noted.map(([, { given }]) => given?.isUncertain)).toEqual([true, undefined]);
+  expect(writes(calls)).toEqual([
+    'id-a 102 10000 32Mi',
+    'pod 32Mi',
+    'id-a 102 10000 32Mi',
+    'pod shares 102',
+    'pod quota 10000',
+  ]);
+  expect(noted.map(([, { given }]) => given?.isUncertain)).toEqual([undefined]);
   const certain = bed(pod, pod);
   await certain.resize();
   expect(certain.calls).toEqual([]);
