@@ -216,6 +216,7 @@ export class NodeAgent {
       health: () => this.#node.health(),
       onAllocatable: () => supervisor.offerRoom(),
       sync: (uids) => supervisor.send({ type: 'SYNC', uids }),
+      removeOrphans: () => supervisor.retryOrphans(),
       reportNow: () => this.cluster?.reportNow(),
     };
   }

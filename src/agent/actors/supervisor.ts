@@ -119,6 +119,11 @@ export class Supervisor {
     });
   }
 
+  /** What keeps the remains of pods that are gone may be over. */
+  retryOrphans(): void {
+    this.#lifecycle.retryOrphans();
+  }
+
   /** Emits when a mirror pod has come, changed or gone. */
   get mirrorPods(): Observable<void> {
     return this.#sources.mirrorPods;

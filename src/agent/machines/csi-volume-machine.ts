@@ -28,6 +28,7 @@ export interface CsiVolumeContext {
   readonly isAttachable: boolean;
   /** The group of the last pod that wants it, for a driver that gives files to groups itself. */
   readonly group: number | undefined;
+  /** How often in a row it could not be unstaged. */
   readonly failures: number;
   /** Why the last step has failed; undefined once a step has succeeded. */
   readonly problem: string | undefined;
@@ -55,6 +56,8 @@ export type CsiVolumeEvent =
   | { readonly type: 'LEFT'; readonly pod: string; readonly now: number }
   /** All pods of this node are known: what none of them uses is unstaged. */
   | { readonly type: 'PODS_KNOWN'; readonly now: number }
+  /** Its driver has registered, maybe again. */
+  | { readonly type: 'DRIVER_REGISTERED'; readonly now: number }
   | { readonly type: 'STOP' }
   | DoneActorEvent<Attached, 'attach'>
   | DoneActorEvent<number, 'stage' | 'unstage'>
@@ -100,7 +103,7 @@ export const csiVolumeMachine = setup({
   delays: {
     attachLimit: ATTACH_LIMIT_MS,
     backOff: ({ context: { failures } }) =>
-      Math.min(BACK_OFF_MOST_MS, BACK_OFF_FIRST_MS * 2 ** Math.max(0, failures - 1)),
+      Math.min(BACK_OFF_MOST_MS, BACK_OFF_FIRST_MS * 2 ** (failures - 1)),
   },
   guards: {
     isLast: ({ context, event }) => event.type === 'LEFT' && context.pods.every((pod) => pod === event.pod),
@@ -131,12 +134,14 @@ export const csiVolumeMachine = setup({
     recordFailure: assign(({ context, event }) => {
       if (!('error' in event)) return context;
       const { problem, now } = event.error;
-      return { problem, since: now, failures: context.failures + 1 };
+      return { problem, since: now };
     }),
-    recordAttachTimeout: assign(({ context: { driver, handle, since, failures } }) => ({
+    // As with the kubelet, other steps have no part in it.
+    countFailure: assign(({ context: { failures } }) => ({ failures: failures + 1 })),
+    forgetFailures: assign({ failures: 0 }),
+    recordAttachTimeout: assign(({ context: { driver, handle, since } }) => ({
       problem: `timed out waiting for external-attacher of ${driver} CSI driver to attach volume ${handle}`,
       since: since + ATTACH_LIMIT_MS,
-      failures: failures + 1,
     })),
 
     // Asked of the actor.
@@ -218,15 +223,18 @@ export const csiVolumeMachine = setup({
           { guard: 'isUnused', target: 'Gone' },
           { actions: ['recordStep'], target: 'Attaching' },
         ],
-        onError: { actions: ['recordFailure', 'reportProblem'], target: 'UnstageFailed' },
+        onError: { actions: ['recordFailure', 'countFailure', 'reportProblem'], target: 'UnstageFailed' },
       },
       on: { WANTED: { actions: ['recordWish'] } },
     },
     UnstageFailed: {
       description: 'The driver could not give it up. It is asked again, unless a pod wants the volume',
-      always: { guard: 'isWanted', target: 'Attaching' },
+      always: { guard: 'isWanted', actions: ['forgetFailures'], target: 'Attaching' },
       after: { backOff: { target: 'Unstaging' } },
-      on: { WANTED: { actions: ['recordWish', 'recordTime'], target: 'Attaching' } },
+      on: {
+        WANTED: { actions: ['recordWish', 'recordTime', 'forgetFailures'], target: 'Attaching' },
+        DRIVER_REGISTERED: { actions: ['recordTime'], target: 'Unstaging' },
+      },
     },
     Gone: {
       description: 'Nothing of it is on this node',

@@ -170,6 +170,11 @@ export class Cluster {
     return this.#agent?.ownNode();
   }
 
+  /** As the API server has it, with all that this agent has told. Rejects where it does not answer. */
+  async writtenNode(): Promise<Node | undefined> {
+    return this.#agent?.writtenNode();
+  }
+
   /** The part of the agent in the cluster. */
   join(core: AgentCore, facts: OwnNodeFacts, devices: DeviceManager | undefined): ClusterParts {
     const { client, serving } = this.#credentials;

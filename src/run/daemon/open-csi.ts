@@ -6,23 +6,31 @@ import type { NodeCsi } from '../../agent/actors/volumes/node-csi.ts';
 import { attachReport } from '../../agent/policies/volumes/csi-attachment.ts';
 import { CsiNodeObjects } from '../../agent/cluster/objects/csi-node-objects.ts';
 import type { CsiNode } from '../../agent/runtime/volumes/csi/csi-node.ts';
+import type { Pod } from '../../types/kubernetes.ts';
 import type { Cluster } from './join-cluster.ts';
 
 export interface CsiDeps {
   readonly csi: CsiNode;
-  readonly cluster: Pick<Cluster, 'api' | 'ownNode'>;
+  readonly cluster: Pick<Cluster, 'api' | 'ownNode' | 'writtenNode'>;
   readonly nodeName: string;
 }
 
 export function openCsi(core: AgentCore, { csi, cluster, nodeName }: CsiDeps): NodeCsi {
   const volumes = new CsiVolumes(core, {
     csi,
-    attachReport: (name) => attachReport(cluster.ownNode(), name),
+    attachReports: {
+      seen: (name) => attachReport(cluster.ownNode(), name),
+      asked: async (name) => attachReport(await cluster.writtenNode(), name),
+    },
     onChange: () => core.reportNow(),
   });
   const drivers = new CsiDrivers(core, {
     drivers: csi.drivers,
-    onRegistered: (name) => core.sync(volumes.podsOf(name)),
+    onRegistered: (name) => {
+      volumes.driverRegistered(name);
+      core.sync([...volumes.podsOf(name), ...inlineUsers(core.registry, name)]);
+      core.removeOrphans();
+    },
     objects: new CsiNodeObjects(cluster.api, nodeName),
   });
   return {
@@ -32,4 +40,11 @@ export function openCsi(core: AgentCore, { csi, cluster, nodeName }: CsiDeps): N
     beginStop: () => drivers.stop(),
     stop: () => volumes.stop(),
   };
+}
+
+/** The pods with volumes of the driver in their own specs, also those that have ended. */
+function inlineUsers(registry: AgentCore['registry'], driver: string): readonly string[] {
+  const pods = Array.from(registry.entries(), ({ actor }) => actor.getSnapshot().context.pod);
+  const uses = (pod: Pod) => pod.spec.volumes?.some(({ csi }) => csi?.driver === driver) === true;
+  return pods.flatMap((pod) => (pod && uses(pod) ? pod.metadata.uid : []));
 }

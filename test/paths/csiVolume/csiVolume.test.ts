@@ -37,6 +37,7 @@ const EVENTS = {
   oneLeaves: { type: 'LEFT', pod: 'one', now: NOW },
   twoLeaves: { type: 'LEFT', pod: 'two', now: NOW },
   podsKnown: { type: 'PODS_KNOWN', now: NOW },
+  driverComes: { type: 'DRIVER_REGISTERED', now: NOW },
   stop: { type: 'STOP' },
   attached: done('attach', { publishContext: {}, now: NOW }),
   unattached: failed('attach', failure),
@@ -49,7 +50,15 @@ const EVENTS = {
 } as const satisfies Record<string, CsiVolumeEvent>;
 type Name = keyof typeof EVENTS;
 
-const ALWAYS: readonly Name[] = ['oneWants', 'twoWants', 'oneLeaves', 'twoLeaves', 'podsKnown', 'stop'];
+const ALWAYS: readonly Name[] = [
+  'oneWants',
+  'twoWants',
+  'oneLeaves',
+  'twoLeaves',
+  'podsKnown',
+  'driverComes',
+  'stop',
+];
 
 function possible(state: State): readonly Name[] {
   // Tries that fail again and again add nothing.
@@ -100,7 +109,10 @@ class Replay {
           await ask('unstage', signal);
         },
       },
-      attachReport: () => ({ isInUse: true, isAttached: true }),
+      attachReports: {
+        seen: () => ({ isInUse: true, isAttached: true }),
+        asked: () => Promise.resolve({ isInUse: true, isAttached: true }),
+      },
       onStep: (pods) => (this.#told = pods),
       onGone: () => (this.#isGone = true),
     });
@@ -132,6 +144,7 @@ class Replay {
       this.#volume.use({ pod, source, isAttachable, group }, this.#life.signal).catch(() => undefined);
     } else if (event.type === 'LEFT') this.#volume.leave(event.pod);
     else if (name === 'podsKnown') this.#volume.podsKnown();
+    else if (name === 'driverComes') this.#volume.driverRegistered();
     else if (name === 'stop') this.#volume.stop();
     else if (name === 'attachLate' || name === 'backOff') void this.#clock.step();
     else if ('output' in event) this.#call.resolve({});

@@ -128,6 +128,12 @@ export class ClusterAgent implements ClusterParts {
     return clients.main.get<Node>(target, { timeoutMs: FRESH_NODE_LIMIT_MS });
   }
 
+  /** The same after the report that is under way: what that writes is in it. */
+  async writtenNode(): Promise<Node> {
+    await this.#node.settled();
+    return this.freshNode();
+  }
+
   staticPodSynced(pod: Pod): void {
     this.#mirrorPods.reconcile(pod);
   }

@@ -23,6 +23,8 @@ export interface AgentCore extends ActorContext {
   readonly onAllocatable: () => void;
   /** These pods are looked at again. */
   readonly sync: (uids: readonly string[]) => void;
+  /** What could not be removed of pods that are gone is tried again now. */
+  readonly removeOrphans: () => void;
   /** The node's status has changed, and does not wait for the next report. */
   readonly reportNow: () => void;
   /** The supervisor. */

@@ -237,6 +237,11 @@ export class PodLifecycle {
     loop.send({ type: 'HOUSEKEEPING' });
   }
 
+  retryOrphans(): void {
+    this.#parts.removal.retryOrphans();
+    this.#parts.loop.send({ type: 'HOUSEKEEPING' });
+  }
+
   cleanUp(): void {
     const { registry, desired, ended, removal, pleg, podRuntime, statusManager, probes } = this.#parts;
     const plan = planHousekeeping({ desired, known: this.#knownPods(), runtimePods: pleg.pods() });

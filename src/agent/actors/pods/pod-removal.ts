@@ -99,6 +99,11 @@ export class PodRemoval {
     this.#removesOrphans = true;
   }
 
+  /** The next housekeeping does not wait before it tries again. */
+  retryOrphans(): void {
+    for (const [uid, { message }] of this.#failures) this.#failures.set(uid, { message, retryAt: 0 });
+  }
+
   /** Called by each housekeeping. `isKnown`: whether the agent knows the pod. */
   removeOrphans(isKnown: (uid: string) => boolean): void {
     // Housekeeping ends a pod that the runtime has, and then removes what it has on the node.

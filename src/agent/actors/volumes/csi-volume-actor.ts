@@ -5,7 +5,7 @@ import {
   csiVolumeMachine,
   type CsiVolumeWish,
 } from '../../machines/csi-volume-machine.ts';
-import type { AttachReport } from '../../policies/volumes/csi-attachment.ts';
+import type { AttachReports } from '../../policies/volumes/csi-attachment.ts';
 import { type CsiSource, uniqueVolumeName } from '../../policies/volumes/csi-source.ts';
 import type { CsiStagedVolumes } from '../../runtime/volumes/csi/csi-staged-volumes.ts';
 import { StateletError } from '../../../types/errors.ts';
@@ -14,7 +14,7 @@ import { agentActor, requestActor, timedFailures } from '../agent-actor.ts';
 
 export interface CsiVolumeParts {
   readonly staged: Pick<CsiStagedVolumes, 'attached' | 'stage' | 'unstage'>;
-  readonly attachReport: (name: string) => AttachReport;
+  readonly attachReports: AttachReports;
   /** It does something else than before for these pods. */
   readonly onStep: (pods: readonly string[]) => void;
   /** Nothing of it is left. */
@@ -67,6 +67,11 @@ export class CsiVolumeActor {
     this.#actor.send({ type: 'LEFT', pod, now: this.#context.clock.now() });
   }
 
+  /** Its driver has registered, maybe again: what it could not give up it is asked for now. */
+  driverRegistered(): void {
+    this.#actor.send({ type: 'DRIVER_REGISTERED', now: this.#context.clock.now() });
+  }
+
   podsKnown(): void {
     this.#actor.send({ type: 'PODS_KNOWN', now: this.#context.clock.now() });
   }
@@ -77,13 +82,13 @@ export class CsiVolumeActor {
 
   #machine(): typeof csiVolumeMachine {
     const { clock, logger } = this.#context;
-    const { staged, attachReport, onGone } = this.#parts;
+    const { staged, attachReports, onGone } = this.#parts;
     const failureOf = timedFailures(clock);
     return csiVolumeMachine.provide({
       actors: {
         attach: requestActor(async ({ source, isAttachable }, signal) => {
           if (!isAttachable) return { publishContext: {}, now: clock.now() };
-          const publishContext = await staged.attached(wanted(source), () => attachReport(this.name), signal);
+          const publishContext = await staged.attached(wanted(source), attachReports, signal);
           return { publishContext, now: clock.now() };
         }, failureOf),
         stage: requestActor(async ({ source, publishContext, group }, signal) => {

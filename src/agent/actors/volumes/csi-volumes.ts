@@ -11,7 +11,7 @@ import { CsiVolumeActor, type CsiVolumeParts } from './csi-volume-actor.ts';
 
 export interface CsiVolumesParts {
   readonly csi: CsiNode;
-  readonly attachReport: CsiVolumeParts['attachReport'];
+  readonly attachReports: CsiVolumeParts['attachReports'];
   /** Other volumes are in use than before. */
   readonly onChange: () => void;
 }
@@ -73,6 +73,11 @@ export class CsiVolumes implements CsiStaging {
     return undefined;
   }
 
+  driverRegistered(driver: string): void {
+    for (const volume of this.#volumes.values())
+      if (volume.snapshot.context.driver === driver) volume.driverRegistered();
+  }
+
   /** The pods that use volumes of the driver. */
   podsOf(driver: string): readonly string[] {
     const ofDriver = [...this.#volumes.values()].map(({ snapshot }) => snapshot.context);
@@ -108,13 +113,13 @@ export class CsiVolumes implements CsiStaging {
   }
 
   #begin({ driver, handle }: CsiVolumeKey, pods: readonly string[]): CsiVolumeActor {
-    const { csi, attachReport, onChange } = this.#parts;
+    const { csi, attachReports, onChange } = this.#parts;
     const volume = new CsiVolumeActor(
       this.#context,
       { driver, handle, pods },
       {
         staged: csi.staged,
-        attachReport,
+        attachReports,
         onStep: (pods) => csi.waitChanges.next(pods),
         onGone: () => {
           if (this.#volumes.get(volume.name) === volume) this.#volumes.delete(volume.name);

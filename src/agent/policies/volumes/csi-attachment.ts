@@ -11,6 +11,14 @@ export interface AttachReport {
   readonly isAttached: boolean;
 }
 
+/** By the volume's name in the API. */
+export interface AttachReports {
+  /** As the Node object was seen last, which may be what it said of an earlier attachment. */
+  seen(name: string): AttachReport;
+  /** As the API server has it now. Nothing that this agent has told before is still on its way. */
+  asked(name: string): Promise<AttachReport>;
+}
+
 /** `name`: the volume's name in the API. */
 export function attachReport(node: Node | undefined, name: string): AttachReport {
   const { volumesInUse = [], volumesAttached = [] } = node?.status ?? {};

@@ -217,6 +217,20 @@ test('a removal that fails is logged once, and tried again after a minute, and n
   expect(left(node)).toEqual([]);
 });
 
+test('an orphan whose removal failed is removed at once when what kept it may be over, and the failure is told once', async () => {
+  const node = nodeWithFilesOf('gone');
+  node.faults.release = 1;
+  node.removal.beginOrphans();
+  await node.housekeeping();
+  node.removal.retryOrphans();
+  await node.housekeeping();
+  expect([left(node), node.warnings().length]).toEqual([['gone'], 1]);
+  node.faults.release = 0;
+  node.removal.retryOrphans();
+  await node.housekeeping();
+  expect(left(node)).toEqual([]);
+});
+
 test('an orphan that a source brings back before its removal begins is not touched', async () => {
   const node = nodeWithFilesOf('gone');
   node.removal.beginOrphans();

@@ -105,7 +105,10 @@ export function csiManagerOn(rootDir: string, csiSocket: string, own: OwnCsi = {
   csi.drivers.register(new CsiDriver(CSI_DRIVER, csiSocket, '1.0.0'));
   const volumes = new CsiVolumes(ownContext, {
     csi,
-    attachReport: () => ({ isInUse: true, isAttached: true }),
+    attachReports: {
+      seen: () => ({ isInUse: true, isAttached: true }),
+      asked: () => Promise.resolve({ isInUse: true, isAttached: true }),
+    },
     onChange: silent,
   });
   volumes.podsKnown();

@@ -1,8 +1,18 @@
 /** Volumes of CSI drivers that are attached and staged, below `plugins/kubernetes.io/csi`. Their charts ask for it. */
 import { dirname, join } from 'node:path';
+import { unlessAborted } from '../../../../system/promises.ts';
 import { sleep } from '../../../../system/timer.ts';
-import { type AttachReport, isAttached } from '../../../policies/volumes/csi-attachment.ts';
-import { type CsiSource, isStaged, volumeCapability } from '../../../policies/volumes/csi-source.ts';
+import {
+  type AttachReport,
+  type AttachReports,
+  isAttached,
+} from '../../../policies/volumes/csi-attachment.ts';
+import {
+  type CsiSource,
+  isStaged,
+  uniqueVolumeName,
+  volumeCapability,
+} from '../../../policies/volumes/csi-source.ts';
 import { qualifiedPlugin } from '../../../policies/volumes/volume-source.ts';
 import type { AgentContext } from '../../../../types/agent-context.ts';
 import type { StorageObjects } from '../../../../types/api-objects.ts';
@@ -47,17 +57,20 @@ export class CsiStagedVolumes {
   }
 
   /** Resolves to what the attachment says of the volume, when it is attached. */
-  attached(source: CsiSource, report: () => AttachReport, signal: AbortSignal): Promise<Texts> {
+  attached(source: CsiSource, reports: AttachReports, signal: AbortSignal): Promise<Texts> {
     return this.#measured('verify_controller_attached_volume', source.driver, () =>
-      this.#attached(source, report, signal),
+      this.#attached(source, reports, signal),
     );
   }
 
-  async #attached(source: CsiSource, report: () => AttachReport, signal: AbortSignal): Promise<Texts> {
+  async #attached(source: CsiSource, reports: AttachReports, signal: AbortSignal): Promise<Texts> {
+    const volume = uniqueVolumeName(source);
+    const isUsable = ({ isInUse, isAttached }: AttachReport) => isInUse && isAttached;
     const name = attachmentName(source, this.#parts.nodeName);
     for (let pauseMs = ATTACH_PAUSE_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, ATTACH_PAUSE_MOST_MS)) {
-      const { isInUse, isAttached: isReported } = report();
-      const attachment = isInUse ? await this.#parts.storage.volumeAttachment(name) : undefined;
+      const seen = reports.seen(volume);
+      const isReported = isUsable(seen) && isUsable(await unlessAborted(reports.asked(volume), signal));
+      const attachment = seen.isInUse ? await this.#parts.storage.volumeAttachment(name) : undefined;
       if (attachment !== undefined && isAttached(attachment) && isReported)
         return attachment.status?.attachmentMetadata ?? {};
       await sleep(this.#context.clock, pauseMs, signal);
