@@ -109,7 +109,7 @@ export class NodeServerBed {
     const { logger, messages } = warnings();
     const server = await NodeServer.open(testContext({ clock: systemClock, logger, measurements }), {
       nodeName: 'node-a',
-      settings: resolveServerSettings({}, fields, 'kubelet.yaml'),
+      settings: resolveServerSettings({ flags: {}, file: fields, fileName: 'kubelet.yaml' }),
       port: 0,
       routes: ROUTES,
       certificate: pairOfFiles(this.path('tls.crt'), this.path('tls.key')),

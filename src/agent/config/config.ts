@@ -23,6 +23,7 @@ import { isHttpURL, type KubeletConfiguration } from './kubelet-configuration.ts
 import type { IdleFlags } from './kubelet/idle-flags.ts';
 import { checkResourceManagers } from './kubelet/resource-manager-settings.ts';
 import { resolveNodeSettings } from './load-node-settings.ts';
+import type { GivenSettings } from './setting.ts';
 import { type Host, rootFolder, thisHost } from './root-folder.ts';
 import { resolveServerSettings } from './load-server-settings.ts';
 import { resolveShutdownSettings } from './load-shutdown-settings.ts';
@@ -187,15 +188,16 @@ export function resolveConfig(
   const containerRuntimeEndpoint = runtimeEndpoint(flags, file, fileName, byName);
   const featureGates = resolveFeatureGates(flags.featureGates, file.featureGates, fileName);
   const memoryQoS = isEnabled('MemoryQoS', featureGates);
+  const given: GivenSettings = { flags: { ...flags }, file: { ...file }, fileName };
   const withGates = { ...file, featureGates: { ...featureGates, MemoryQoS: memoryQoS } };
-  const node = resolveNodeSettings(flags, withGates, fileName);
+  const node = resolveNodeSettings({ ...given, file: withGates });
   checkResourceManagers(node, (gate) => isEnabled(gate, featureGates), fileName);
-  const cluster = resolveClusterSettings(flags, { ...file }, fileName);
+  const cluster = resolveClusterSettings(given);
   const shutdown = resolveShutdownSettings(file, fileName);
   checkFeatures(featureGates, featureFields(file, { cluster, node, shutdown }), fileName);
   return {
-    ...withReservedCPUs(resolveAdmissionSettings(flags, { ...file }, fileName), node.reservedSystemCPUs),
-    ...resolveEvictionSettings(flags, { ...file }, fileName),
+    ...withReservedCPUs(resolveAdmissionSettings(given), node.reservedSystemCPUs),
+    ...resolveEvictionSettings(given),
     rootDir,
     podLogsDir: unlessEmpty(file.podLogsDir) ?? defaultPodLogsDir(containerRuntimeEndpoint, rootDir),
     nodeName: nodeName(flags.hostnameOverride, host),
@@ -213,9 +215,9 @@ export function resolveConfig(
     featureGates,
     node: isEnabled('KubeletEnsureSecretPulledImages', featureGates) ? node : withoutVerification(node),
     cluster,
-    server: withKubeletPort(resolveServerSettings(flags, { ...file }, fileName), flags),
+    server: withKubeletPort(resolveServerSettings(given), flags),
     shutdown,
-    evictionPlugins: resolveEvictionPluginSettings(flags, { ...file }, fileName, {
+    evictionPlugins: resolveEvictionPluginSettings(given, {
       rootDir,
       hasCluster: cluster.kubeconfig !== '',
     }),

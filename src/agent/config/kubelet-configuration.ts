@@ -4,13 +4,9 @@
  */
 import { isIP } from 'node:net';
 import { MAX_DURATION_MS, parseDuration } from '../policies/formats/duration.ts';
-import { ADMISSION_FIELDS } from './load-admission-settings.ts';
-import { CLUSTER_FIELDS } from './load-cluster-settings.ts';
-import { EVICTION_PLUGIN_FIELDS } from './load-eviction-plugin-settings.ts';
-import { EVICTION_FIELDS } from './load-eviction-settings.ts';
-import { NODE_FIELDS } from './load-node-settings.ts';
-import { SERVER_FIELDS } from './load-server-settings.ts';
+import { ALL_SETTINGS } from './all-settings.ts';
 import { SHUTDOWN_FIELDS, type ShutdownFields } from './load-shutdown-settings.ts';
+import { fieldsOf } from './setting.ts';
 
 export const API_VERSION = 'kubelet.config.k8s.io/v1beta1';
 export const KIND = 'KubeletConfiguration';
@@ -53,13 +49,7 @@ export const SUPPORTED_FIELDS: readonly string[] = [
   'crashLoopBackOff.maxContainerRestartPeriod',
   'logging.format',
   'logging.verbosity',
-  'featureGates',
-  ...ADMISSION_FIELDS,
-  ...CLUSTER_FIELDS,
-  ...EVICTION_FIELDS,
-  ...EVICTION_PLUGIN_FIELDS,
-  ...NODE_FIELDS,
-  ...SERVER_FIELDS,
+  ...fieldsOf(ALL_SETTINGS),
   ...SHUTDOWN_FIELDS,
 ];
 

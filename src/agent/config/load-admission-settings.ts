@@ -5,8 +5,8 @@ import { parseCpuSet } from '../policies/cpus/cpu-set.ts';
 import { reservationProblem } from '../policies/node/node-allocatable.ts';
 import { extendedResourceProblem, nodeLabelsProblem, taintsProblem } from '../policies/node/node-capacity.ts';
 import {
+  type GivenSettings,
   atLeast,
-  fieldsOf,
   flagOrNot,
   type Kind,
   number,
@@ -104,16 +104,9 @@ const ADMISSION_SETTINGS: { readonly [Name in keyof AdmissionSettings]: Setting<
 /** All rows of the table. */
 export const ALL_ADMISSION_SETTINGS = Object.values(ADMISSION_SETTINGS) as unknown as readonly Setting[];
 
-/** The fields of KubeletConfiguration that are in the table. */
-export const ADMISSION_FIELDS: readonly string[] = fieldsOf(ALL_ADMISSION_SETTINGS);
-
 /** Throws `InvalidArgument`; the message names the flag or the field whose value is not valid. */
-export function resolveAdmissionSettings(
-  flags: Readonly<Record<string, unknown>>,
-  file: Readonly<Record<string, unknown>>,
-  fileName: string,
-): AdmissionSettings {
-  return resolveSettings<AdmissionSettings>(ADMISSION_SETTINGS, flags, file, fileName);
+export function resolveAdmissionSettings(given: GivenSettings): AdmissionSettings {
+  return resolveSettings<AdmissionSettings>(ADMISSION_SETTINGS, given);
 }
 
 /** CPUs that are reserved by their numbers count in place of reserved amounts, as with the kubelet. */

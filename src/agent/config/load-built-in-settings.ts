@@ -4,7 +4,7 @@ import type { BuiltInSettings } from '../../types/built-in-thresholds.ts';
 import { CPU_ROWS } from './built-in-cpu-rows.ts';
 import { RESOURCE_ROWS } from './built-in-resource-rows.ts';
 import type { Row, Rows } from './built-in-rows.ts';
-import { resolveSettings, type Setting } from './setting.ts';
+import { type GivenSettings, resolveSettings, type Setting } from './setting.ts';
 
 const ROWS: Rows = { ...RESOURCE_ROWS, ...CPU_ROWS };
 
@@ -41,12 +41,8 @@ export const ALL_BUILT_IN_SETTINGS: readonly Setting[] = builtInRows(DEFAULT_BUI
 );
 
 /** `file` has the object `evictionPlugins`. Throws `InvalidArgument`; the message names the flag or the field whose value is not valid. */
-export function resolveBuiltInSettings(
-  flags: Readonly<Record<string, unknown>>,
-  file: Readonly<Record<string, unknown>>,
-  fileName: string,
-): BuiltInSettings {
+export function resolveBuiltInSettings(given: GivenSettings): BuiltInSettings {
   return Object.fromEntries(
-    GROUPS.map((group) => [group, resolveSettings(tableOf(group), flags, file, fileName)]),
+    GROUPS.map((group) => [group, resolveSettings(tableOf(group), given)]),
   ) as unknown as BuiltInSettings;
 }

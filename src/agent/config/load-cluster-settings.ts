@@ -6,11 +6,11 @@ import {
 } from '../../types/node-settings.ts';
 import { StateletError } from '../../types/errors.ts';
 import {
+  type GivenSettings,
   absolute,
   atLeast,
   burst,
   duration,
-  fieldsOf,
   flagOrNot,
   type Kind,
   number,
@@ -158,16 +158,9 @@ const CLUSTER_SETTINGS: { readonly [Name in keyof ClusterSettings]: Setting<Clus
 /** All rows of the table. */
 export const ALL_CLUSTER_SETTINGS = Object.values(CLUSTER_SETTINGS) as unknown as readonly Setting[];
 
-/** The fields of KubeletConfiguration that are in the table. */
-export const CLUSTER_FIELDS: readonly string[] = fieldsOf(ALL_CLUSTER_SETTINGS);
-
 /** Throws `InvalidArgument`; the message names the flag or the field whose value is not valid. */
-export function resolveClusterSettings(
-  flags: Readonly<Record<string, unknown>>,
-  file: Readonly<Record<string, unknown>>,
-  fileName: string,
-): ClusterSettings {
-  const settings = resolveSettings<ClusterSettings>(CLUSTER_SETTINGS, flags, file, fileName);
+export function resolveClusterSettings(given: GivenSettings): ClusterSettings {
+  const settings = resolveSettings<ClusterSettings>(CLUSTER_SETTINGS, given);
   const { kubeconfig, bootstrapKubeconfig, certDir, serverTLSBootstrap } = settings;
   if (bootstrapKubeconfig !== '' && kubeconfig === '') {
     const mend = '--kubeconfig must say where the credentials are written that it brings';
@@ -175,7 +168,7 @@ export function resolveClusterSettings(
   }
   if (serverTLSBootstrap && kubeconfig === '') {
     const mend = 'needs an API server that is asked for the certificate: give --kubeconfig';
-    throw new StateletError('InvalidArgument', `${fileName}: serverTLSBootstrap: ${mend}`);
+    throw new StateletError('InvalidArgument', `${given.fileName}: serverTLSBootstrap: ${mend}`);
   }
   return {
     ...settings,

@@ -6,9 +6,9 @@ import { StateletError } from '../../types/errors.ts';
 import { ALL_BUILT_IN_SETTINGS, builtInRows, resolveBuiltInSettings } from './load-built-in-settings.ts';
 import { type EvictionPluginSettings, POD_KILLERS, type PodKillerName } from '../../types/node-settings.ts';
 import {
+  type GivenSettings,
   absolute,
   duration,
-  fieldsOf,
   flagKey,
   flagOrNot,
   type Kind,
@@ -197,12 +197,6 @@ export const CLUSTER_ROWS: readonly Setting[] = [
   ...ALL_BUILT_IN_SETTINGS,
 ];
 
-/** The fields of the file that are in the tables. */
-export const EVICTION_PLUGIN_FIELDS: readonly string[] = fieldsOf([
-  ...ALL_EVICTION_PLUGIN_SETTINGS,
-  ...ALL_BUILT_IN_SETTINGS,
-]);
-
 export interface Surroundings {
   readonly rootDir: string;
   readonly hasCluster: boolean;
@@ -210,12 +204,11 @@ export interface Surroundings {
 
 /** Paths become absolute. Throws `InvalidArgument`; the message names the flag or the field whose value is not valid. */
 export function resolveEvictionPluginSettings(
-  flags: Readonly<Record<string, unknown>>,
-  file: Readonly<Record<string, unknown>>,
-  fileName: string,
+  given: GivenSettings,
   { rootDir, hasCluster }: Surroundings,
 ): EvictionPluginSettings {
-  const settings = resolveSettings<OwnSettings>(EVICTION_PLUGIN_SETTINGS, flags, file, fileName);
+  const settings = resolveSettings<OwnSettings>(EVICTION_PLUGIN_SETTINGS, given);
+  const { fileName } = given;
   if (!hasCluster) requireNoCluster(settings, fileName);
   if (settings.strictAuthentication && settings.usersFile === '' && !hasCluster)
     throw invalid('strictAuthentication', fileName, 'no users are known: name evictionPlugins.usersFile too');
@@ -226,7 +219,7 @@ export function resolveEvictionPluginSettings(
     taintsKubeconfig: absolute(taintsKubeconfig),
     usersFile: absolute(usersFile),
     noticesDir: absolute(noticesDir),
-    builtIn: resolveBuiltInSettings(flags, file, fileName),
+    builtIn: resolveBuiltInSettings(given),
   };
 }
 

@@ -15,9 +15,9 @@ import {
 import { StateletError, errorMessage } from '../../types/errors.ts';
 import type { EvictionConfiguration } from '../../types/node-settings.ts';
 import {
+  type GivenSettings,
   atLeast,
   duration,
-  fieldsOf,
   flagOrNot,
   number,
   resolveSettings,
@@ -121,9 +121,6 @@ const EVICTION_SETTINGS: {
 /** All rows of the table. */
 export const ALL_EVICTION_SETTINGS = Object.values(EVICTION_SETTINGS) as unknown as readonly Setting[];
 
-/** The fields of KubeletConfiguration that are in the table. */
-export const EVICTION_FIELDS: readonly string[] = fieldsOf(ALL_EVICTION_SETTINGS);
-
 /** All thresholds that are set. `enforceNodeAllocatable` as in KubeletConfiguration: with `pods`, pods are limited to allocatable. */
 export function evictionThresholds(
   settings: EvictionConfiguration,
@@ -133,17 +130,13 @@ export function evictionThresholds(
 }
 
 /** Throws `InvalidArgument`; the message names the flag or the field whose value is not valid. */
-export function resolveEvictionSettings(
-  flags: Readonly<Record<string, unknown>>,
-  file: Readonly<Record<string, unknown>>,
-  fileName: string,
-): EvictionConfiguration {
-  const settings = resolveSettings<EvictionConfiguration>(EVICTION_SETTINGS, flags, file, fileName);
+export function resolveEvictionSettings(given: GivenSettings): EvictionConfiguration {
+  const settings = resolveSettings<EvictionConfiguration>(EVICTION_SETTINGS, given);
   const evictionHard = settings.mergeDefaultEvictionSettings
     ? { ...DEFAULT_EVICTION_HARD, ...settings.evictionHard }
     : settings.evictionHard;
   const resolved = { ...settings, evictionHard };
-  requireGracePeriods(resolved, fileName);
+  requireGracePeriods(resolved, given.fileName);
   return resolved;
 }
 

@@ -14,12 +14,12 @@ import {
 import { MEMORY_MANAGER_SETTINGS } from './kubelet/memory-manager-settings.ts';
 import { RESOURCE_MANAGER_SETTINGS } from './kubelet/resource-manager-settings.ts';
 import {
+  type GivenSettings,
   atLeast,
   between,
   burst,
   bytes,
   duration,
-  fieldsOf,
   flagOrNot,
   type Kind,
   list,
@@ -342,12 +342,9 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
 };
 
 /** Throws `InvalidArgument`; the message names the flag or the field whose value is not valid. */
-export function resolveNodeSettings(
-  flags: Readonly<Record<string, unknown>>,
-  file: Readonly<Record<string, unknown>>,
-  fileName: string,
-): NodeSettings {
-  const settings = resolveSettings<NodeSettings>(NODE_SETTINGS, flags, file, fileName);
+export function resolveNodeSettings(given: GivenSettings): NodeSettings {
+  const { flags, file, fileName } = given;
+  const settings = resolveSettings<NodeSettings>(NODE_SETTINGS, given);
   checkThresholds(settings);
   checkAllowlist(settings, fileName);
   checkMemorySettings(settings, fileName);
@@ -376,9 +373,6 @@ function checkThresholds({
 
 /** All rows of the table. */
 export const ALL_NODE_SETTINGS = Object.values(NODE_SETTINGS) as unknown as readonly Setting[];
-
-/** The fields of KubeletConfiguration that are in the table. */
-export const NODE_FIELDS: readonly string[] = fieldsOf(ALL_NODE_SETTINGS);
 
 /** The top of the cgroup tree is refused: its figures are those of the whole machine. */
 function systemCgroupProblem(value: string): string | undefined {

@@ -3,10 +3,10 @@ import { cipherSuitesProblem, curvesProblem, minVersionProblem } from '../polici
 import { StateletError } from '../../types/errors.ts';
 import { type ClusterSettings, NODE_PORT, type ServerSettings } from '../../types/node-settings.ts';
 import {
+  type GivenSettings,
   absolute,
   between,
   duration,
-  fieldsOf,
   flagOrNot,
   type Kind,
   list,
@@ -203,16 +203,9 @@ const SERVER_SETTINGS: { readonly [Name in keyof ServerSettings]: Setting<Server
 /** All rows of the table. */
 export const ALL_SERVER_SETTINGS = Object.values(SERVER_SETTINGS) as unknown as readonly Setting[];
 
-/** The fields of KubeletConfiguration that are in the table. */
-export const SERVER_FIELDS: readonly string[] = fieldsOf(ALL_SERVER_SETTINGS);
-
 /** Throws `InvalidArgument`; the message names the flag or the field whose value is not valid. */
-export function resolveServerSettings(
-  flags: Readonly<Record<string, unknown>>,
-  file: Readonly<Record<string, unknown>>,
-  fileName: string,
-): ServerSettings {
-  const settings = resolveSettings<ServerSettings>(SERVER_SETTINGS, flags, file, fileName);
+export function resolveServerSettings(given: GivenSettings): ServerSettings {
+  const settings = resolveSettings<ServerSettings>(SERVER_SETTINGS, given);
   const { tlsCertFile, tlsPrivateKeyFile, clientCAFile } = settings;
   if ((tlsCertFile === '') !== (tlsPrivateKeyFile === '')) {
     const [given, missing] =

@@ -147,17 +147,23 @@ export function shownDefault(setting: Setting): string {
   return setting.kind.show(setting.default);
 }
 
+/** What was given to the program. */
+export interface GivenSettings {
+  /** By `flagKey`. */
+  readonly flags: Readonly<Record<string, unknown>>;
+  /** A KubeletConfiguration. */
+  readonly file: Readonly<Record<string, unknown>>;
+  /** The name of the file in messages. */
+  readonly fileName: string;
+}
+
 /** A value for each row. Throws `InvalidArgument`; the message names the flag or the field whose value is not valid. */
 export function resolveSettings<T extends object>(
   table: { readonly [Name in keyof T]: Setting<T[Name]> },
-  flags: Readonly<Record<string, unknown>>,
-  file: Readonly<Record<string, unknown>>,
-  fileName: string,
+  given: GivenSettings,
 ): T {
   const rows = Object.entries<unknown>(table);
-  return Object.fromEntries(
-    rows.map(([name, setting]) => [name, resolved(setting as Setting, flags, file, fileName)]),
-  ) as T;
+  return Object.fromEntries(rows.map(([name, setting]) => [name, resolved(setting as Setting, given)])) as T;
 }
 
 /** The fields of KubeletConfiguration that are in these rows. */
@@ -174,9 +180,7 @@ export function memberOf(file: Readonly<Record<string, unknown>>, field: string)
 
 function resolved(
   { flag, field, kind, problem, default: byDefault }: Setting,
-  flags: Readonly<Record<string, unknown>>,
-  file: Readonly<Record<string, unknown>>,
-  fileName: string,
+  { flags, file, fileName }: GivenSettings,
 ): unknown {
   const ofFlag = flag === undefined ? undefined : flags[flagKey(flag)];
   const fromFlag = kind.isUnsetByZero && ofFlag === 0 ? byDefault : ofFlag;

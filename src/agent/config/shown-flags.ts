@@ -11,7 +11,7 @@ import {
 } from './config.ts';
 import { shownIdleFlags } from './kubelet/idle-flags.ts';
 import { bytes, flagKey, type Setting } from './setting.ts';
-import { ALL_SETTINGS } from './shown-configuration.ts';
+import { ALL_SETTINGS } from './all-settings.ts';
 
 type Texts = Readonly<Record<string, string>>;
 

@@ -17,8 +17,8 @@ const evictionPlugins: unknown = expect.any(Object);
 const given: unknown = expect.any(Object);
 /** The settings of admission and eviction are tested in load-admission-settings.test.ts and load-eviction-settings.test.ts. */
 const admission = {
-  ...resolveAdmissionSettings({}, {}, ''),
-  ...resolveEvictionSettings({}, {}, ''),
+  ...resolveAdmissionSettings({ flags: {}, file: {}, fileName: '' }),
+  ...resolveEvictionSettings({ flags: {}, file: {}, fileName: '' }),
 };
 
 test('with a CRI runtime, logs are in the usual folder of pod logs', () => {

@@ -7,7 +7,7 @@ import { KUBELET_CONFIGURATION_SCHEMA } from '../../../src/agent/config/kubelet-
 import { parseSetting, shownDefault } from '../../../src/agent/config/setting.ts';
 
 const resolve = (flags: Record<string, unknown> = {}, file: Record<string, unknown> = {}) =>
-  resolveAdmissionSettings(flags, file, 'kubelet.yaml');
+  resolveAdmissionSettings({ flags, file, fileName: 'kubelet.yaml' });
 const setting = (flag: string) => ALL_ADMISSION_SETTINGS.find((row) => row.flag?.startsWith(`${flag} `))!;
 
 test("without flags and file everything is the kubelet's default, and pods of lower priority are preempted first", () => {

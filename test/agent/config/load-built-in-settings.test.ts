@@ -10,7 +10,7 @@ import { DEFAULT_BUILT_IN_SETTINGS } from '../../../src/agent/policies/eviction-
 type Fields = Record<string, unknown>;
 
 const resolve = (flags: Fields, evictionPlugins: Fields = {}) =>
-  resolveBuiltInSettings(flags, { evictionPlugins }, 'kubelet.yaml');
+  resolveBuiltInSettings({ flags, file: { evictionPlugins }, fileName: 'kubelet.yaml' });
 
 /** As the command line would read it. */
 function given(flag: string, text: string): Fields {

@@ -2,13 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import { KUBELET_CONFIGURATION_SCHEMA } from '../../../src/agent/config/kubelet-configuration.ts';
 import {
   ALL_CLUSTER_SETTINGS,
-  CLUSTER_FIELDS,
   resolveClusterSettings,
 } from '../../../src/agent/config/load-cluster-settings.ts';
-import { parseSetting } from '../../../src/agent/config/setting.ts';
+import { fieldsOf, parseSetting } from '../../../src/agent/config/setting.ts';
 
 const resolve = (flags: Record<string, unknown> = {}, file: Record<string, unknown> = {}) =>
-  resolveClusterSettings(flags, file, 'kubelet.yaml');
+  resolveClusterSettings({ flags, file, fileName: 'kubelet.yaml' });
 const setting = (flag: string) => ALL_CLUSTER_SETTINGS.find((row) => row.flag?.startsWith(`${flag} `))!;
 
 test("without flags and file everything is the kubelet's default, and there is no cluster", () => {
@@ -36,7 +35,7 @@ test("without flags and file everything is the kubelet's default, and there is n
 
 test('every field of the table is a field of KubeletConfiguration', () => {
   const known = Object.keys(KUBELET_CONFIGURATION_SCHEMA.properties ?? {});
-  expect(known).toEqual(expect.arrayContaining([...CLUSTER_FIELDS]));
+  expect(known).toEqual(expect.arrayContaining([...fieldsOf(ALL_CLUSTER_SETTINGS)]));
 });
 
 test('the configuration file overrides the default, and a flag overrides the file', () => {

@@ -5,19 +5,22 @@ import {
 } from '../../../src/agent/config/kubelet-configuration.ts';
 import {
   ALL_EVICTION_PLUGIN_SETTINGS,
-  EVICTION_PLUGIN_FIELDS,
   resolveEvictionPluginSettings,
 } from '../../../src/agent/config/load-eviction-plugin-settings.ts';
 import { DEFAULT_BUILT_IN_SETTINGS } from '../../../src/agent/policies/eviction-plugins/built-in/built-in-settings.ts';
-import { parseSetting, shownDefault } from '../../../src/agent/config/setting.ts';
+import { ALL_BUILT_IN_SETTINGS } from '../../../src/agent/config/load-built-in-settings.ts';
+import { fieldsOf, parseSetting, shownDefault } from '../../../src/agent/config/setting.ts';
 
 type Fields = Record<string, unknown>;
 
 const resolve = (flags: Fields = {}, evictionPlugins: Fields = {}, hasCluster = true) =>
-  resolveEvictionPluginSettings(flags, { evictionPlugins }, 'kubelet.yaml', {
-    rootDir: '/root-dir',
-    hasCluster,
-  });
+  resolveEvictionPluginSettings(
+    { flags, file: { evictionPlugins }, fileName: 'kubelet.yaml' },
+    {
+      rootDir: '/root-dir',
+      hasCluster,
+    },
+  );
 const setting = (flag: string) =>
   ALL_EVICTION_PLUGIN_SETTINGS.find((row) => row.flag?.startsWith(`${flag} `))!;
 
@@ -40,7 +43,10 @@ test('without flags and file no plugin is asked', () => {
     noticesDir: '',
     builtIn: DEFAULT_BUILT_IN_SETTINGS,
   });
-  expect(resolveEvictionPluginSettings({}, {}, '', { rootDir: '/', hasCluster: false }).enabled).toBe(false);
+  expect(
+    resolveEvictionPluginSettings({ flags: {}, file: {}, fileName: '' }, { rootDir: '/', hasCluster: false })
+      .enabled,
+  ).toBe(false);
 });
 
 test('to demand tokens without users, and without a cluster that may have some, is refused', () => {
@@ -62,7 +68,9 @@ function fieldsIn({ properties }: Schema, path: string): string[] {
 test('every field of the object evictionPlugins has a row, and no other', () => {
   const { evictionPlugins } = KUBELET_CONFIGURATION_SCHEMA.properties ?? {};
   const fields = fieldsIn(evictionPlugins!, 'evictionPlugins');
-  expect([...EVICTION_PLUGIN_FIELDS].sort()).toEqual(fields.sort());
+  expect([...fieldsOf([...ALL_EVICTION_PLUGIN_SETTINGS, ...ALL_BUILT_IN_SETTINGS])].sort()).toEqual(
+    fields.sort(),
+  );
 });
 
 test('the object of the file is read, and a flag wins over it', () => {

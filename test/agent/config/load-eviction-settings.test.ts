@@ -7,7 +7,7 @@ import { KUBELET_CONFIGURATION_SCHEMA } from '../../../src/agent/config/kubelet-
 import { parseSetting, shownDefault } from '../../../src/agent/config/setting.ts';
 
 const resolve = (flags: Record<string, unknown> = {}, file: Record<string, unknown> = {}) =>
-  resolveEvictionSettings(flags, file, 'kubelet.yaml');
+  resolveEvictionSettings({ flags, file, fileName: 'kubelet.yaml' });
 
 const DEFAULT_THRESHOLDS = {
   'memory.available': '100Mi',

@@ -4,7 +4,7 @@ import { parseSetting } from '../../../src/agent/config/setting.ts';
 import { KUBELET_CONFIGURATION_SCHEMA } from '../../../src/agent/config/kubelet-configuration.ts';
 
 const resolve = (flags: Record<string, unknown> = {}, file: Record<string, unknown> = {}) =>
-  resolveNodeSettings(flags, file, 'kubelet.yaml');
+  resolveNodeSettings({ flags, file, fileName: 'kubelet.yaml' });
 const setting = (flag: string) => ALL_NODE_SETTINGS.find((row) => row.flag?.startsWith(`${flag} `))!;
 
 test("without flags and file everything is the kubelet's default", () => {

@@ -14,7 +14,7 @@ import {
 import { parseSetting } from '../../../src/agent/config/setting.ts';
 
 const resolve = (flags: Record<string, unknown> = {}, file: Record<string, unknown> = {}) =>
-  resolveServerSettings(flags, file, 'kubelet.yaml');
+  resolveServerSettings({ flags, file, fileName: 'kubelet.yaml' });
 const setting = (flag: string) => ALL_SERVER_SETTINGS.find((row) => row.flag?.startsWith(`${flag} `))!;
 
 test("without flags and file everything is the default of the kubelet's file, and the port depends on the cluster", () => {

@@ -35,7 +35,7 @@ const TABLE = {
   timeoutMs: { field: 'timeout', default: 1_000, kind: duration, description: 'how long' },
 };
 const resolve = (flags: Record<string, unknown>, file: Record<string, unknown> = {}) =>
-  resolveSettings<Limits>(TABLE, flags, file, 'kubelet.yaml');
+  resolveSettings<Limits>(TABLE, { flags, file, fileName: 'kubelet.yaml' });
 
 describe('a table of settings', () => {
   test('takes the flag before the field, and the field before the default', () => {
@@ -93,7 +93,7 @@ test('lists of a repeated flag are joined, where the kubelet joins them', () => 
 test('0 of a flag stands for the default where the kubelet takes it so', () => {
   const table = { queries: { flag: '--queries <N>', default: 50, kind: burst, description: '' } };
   const resolve = (queries?: number) =>
-    resolveSettings<{ queries: number }>(table, { queries }, {}, 'file').queries;
+    resolveSettings<{ queries: number }>(table, { flags: { queries }, file: {}, fileName: 'file' }).queries;
   expect([resolve(), resolve(0), resolve(7)]).toEqual([50, 50, 7]);
 });
 

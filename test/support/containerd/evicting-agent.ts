@@ -47,7 +47,7 @@ export async function startEvictingAgent(
         nodeName: 'node-a',
         facts: testNode(),
         reservations: { systemReserved: {}, kubeReserved: {}, evictionHard: {} },
-        settings: resolveNodeSettings({}, { cgroupRoot, ...config }, 'test'),
+        settings: resolveNodeSettings({ flags: {}, file: { cgroupRoot, ...config }, fileName: 'test' }),
       });
     },
     eviction: (pods, { runtime }) => {

@@ -3,7 +3,8 @@ import { ALL_NODE_SETTINGS, resolveNodeSettings } from '../../../../src/agent/co
 import { parseSetting } from '../../../../src/agent/config/setting.ts';
 
 const reservedMemory = ALL_NODE_SETTINGS.find(({ field }) => field === 'reservedMemory')!;
-const resolve = (file: Record<string, unknown>) => resolveNodeSettings({}, file, 'kubelet.yaml');
+const resolve = (file: Record<string, unknown>) =>
+  resolveNodeSettings({ flags: {}, file, fileName: 'kubelet.yaml' });
 
 describe('reservedMemory', () => {
   test('is read from flags, which count together, and from the file', () => {

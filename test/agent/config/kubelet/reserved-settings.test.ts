@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { resolveNodeSettings } from '../../../../src/agent/config/load-node-settings.ts';
 
 const resolve = (file: Record<string, unknown>, flags: Record<string, unknown> = {}) =>
-  resolveNodeSettings(flags, file, 'kubelet.yaml');
+  resolveNodeSettings({ flags, file, fileName: 'kubelet.yaml' });
 
 describe('what is enforced', () => {
   test('is what pods may use by default, also where pods have no cgroups', () => {
@@ -62,7 +62,8 @@ describe('refused, in the words of the kubelet, is', () => {
   });
 });
 
-const resolveMemory = (file: Record<string, unknown>) => resolveNodeSettings({}, file, 'kubelet.yaml');
+const resolveMemory = (file: Record<string, unknown>) =>
+  resolveNodeSettings({ flags: {}, file, fileName: 'kubelet.yaml' });
 
 test('the fields about the memory of containers have their effect', () => {
   const file = {

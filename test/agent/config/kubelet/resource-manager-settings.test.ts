@@ -3,7 +3,8 @@ import { checkResourceManagers } from '../../../../src/agent/config/kubelet/reso
 import { ALL_NODE_SETTINGS, resolveNodeSettings } from '../../../../src/agent/config/load-node-settings.ts';
 import { parseSetting } from '../../../../src/agent/config/setting.ts';
 
-const resolve = (file: Record<string, unknown>) => resolveNodeSettings({}, file, 'kubelet.yaml');
+const resolve = (file: Record<string, unknown>) =>
+  resolveNodeSettings({ flags: {}, file, fileName: 'kubelet.yaml' });
 const parse = (field: string, text: string) =>
   parseSetting(
     ALL_NODE_SETTINGS.find((row) => row.field === field)!,

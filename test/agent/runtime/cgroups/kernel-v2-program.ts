@@ -298,7 +298,7 @@ async function delegated() {
   const [pod] = PODS;
   const setup = {
     rootDir: bed.layout.rootDir,
-    settings: resolveNodeSettings({}, {}, ''),
+    settings: resolveNodeSettings({ flags: {}, file: {}, fileName: '' }),
     facts: { capacity: { cpu: '1', memory: '128Mi' } } as unknown as OwnNodeFacts,
     reservations: { systemReserved: {}, kubeReserved: {} },
   };

@@ -23,7 +23,11 @@ const saved = () => JSON.parse(readFileSync(FILE(), 'utf8')) as Record<string, u
 function open(file: Record<string, unknown>, systemReserved: Record<string, string> = {}, on = 'one socket') {
   const setup = {
     rootDir,
-    settings: resolveNodeSettings({}, { cpuManagerPolicy: 'static', ...file }, 'kubelet.yaml'),
+    settings: resolveNodeSettings({
+      flags: {},
+      file: { cpuManagerPolicy: 'static', ...file },
+      fileName: 'kubelet.yaml',
+    }),
     reservations: { systemReserved, kubeReserved: {} },
     machine: () => Promise.resolve({ cpus: machine(on) }),
   };

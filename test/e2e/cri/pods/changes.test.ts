@@ -23,7 +23,7 @@ describeOnBed('a pod that is changed in place', (bed) => {
           nodeName: 'node-b',
           facts: testNode(),
           reservations: { systemReserved: {}, kubeReserved: {}, evictionHard: {} },
-          settings: resolveNodeSettings({}, { cgroupRoot }, 'test'),
+          settings: resolveNodeSettings({ flags: {}, file: { cgroupRoot }, fileName: 'test' }),
         }),
     });
     const pod: Pod = {
