@@ -55,6 +55,8 @@ export class StatusWriter {
   readonly #told: ToldStatuses;
   readonly #delayed: DelayedVersions;
   readonly #compare: Timer;
+  /** Pods to be looked at: their status has changed, waits for the next change, or was refused. */
+  readonly #changes = new Set<string>();
   readonly #stop = new AbortController();
   #subscription: Subscription | undefined;
   #isLookDue = false;
@@ -64,7 +66,7 @@ export class StatusWriter {
     this.#parts = parts;
     const { clock } = context;
     this.#told = new ToldStatuses(clock);
-    this.#delayed = new DelayedVersions(clock, () => this.wake());
+    this.#delayed = new DelayedVersions(clock, () => this.#wake());
     this.#compare = new Timer(clock);
     this.#actor = agentActor(context, this.#machine(), {
       id: 'status-writer',
@@ -99,8 +101,13 @@ export class StatusWriter {
     this.#actor.send({ type: 'STOP' });
   }
 
-  /** Looks for statuses to be written: one has changed, or a static pod has a mirror pod now. */
+  /** Looks at all statuses: a static pod may have a mirror pod now. */
   wake(): void {
+    for (const [uid] of this.#parts.statusManager.entries()) this.#changes.add(uid);
+    this.#wake();
+  }
+
+  #wake(): void {
     if (this.#isLookDue) return;
     this.#isLookDue = true;
     // Of many changes in one turn, one look comes.
@@ -143,18 +150,31 @@ export class StatusWriter {
     const { statusManager, pods, isOwnNode } = this.#parts;
     if (this.#stop.signal.aborted || isOwnNode?.() === false) return;
     if (all) this.#told.tidy(pods, (uid) => statusManager.entry(uid) !== undefined);
-    const round = { entries: statusManager.entries(), written: this.#told, pods, all };
-    const due = podsToWrite(round).filter(({ uid, entry }) => all || !this.#delayed.has(uid, entry.version));
+    const entries = all ? statusManager.entries() : this.#changedEntries();
+    const due: PodToWrite[] = [];
+    this.#changes.clear();
+    for (const write of podsToWrite({ entries, written: this.#told, pods, all })) {
+      if (all || !this.#delayed.has(write.uid, write.entry.version)) due.push(write);
+      else this.#changes.add(write.uid);
+    }
     if (all) for (const { apiUID } of due) this.#told.forgetAnswer(apiUID);
     const known = new Set(this.#actor.getSnapshot().context.due);
     const uids = due.map(({ uid }) => uid).filter((uid) => !known.has(uid));
     if (uids.length > 0) this.#actor.send({ type: 'DUE', uids });
   }
 
+  #changedEntries(): readonly (readonly [uid: string, VersionedStatus])[] {
+    return [...this.#changes].flatMap((uid) => {
+      const entry = this.#parts.statusManager.entry(uid);
+      return entry === undefined ? [] : [[uid, entry] as const];
+    });
+  }
+
   #changed({ uid, canWait }: StatusNews): void {
     const { statusManager, pods } = this.#parts;
     const entry = statusManager.entry(uid);
     if (entry === undefined) return;
+    this.#changes.add(uid);
     const { pod, version } = entry;
     const apiUID = apiUIDOf(uid, pod, pods) ?? uid;
     const isUnderWay = this.#actor.getSnapshot().context.underWay.includes(uid);
@@ -165,7 +185,7 @@ export class StatusWriter {
     }
     // The server has the rest, or is being told it: a write that fails is made again, with the newest version.
     if (canWait && (isUnderWay || this.#told.get(apiUID) === version - 1)) this.#delayed.add(uid, version);
-    else this.wake();
+    else this.#wake();
   }
 
   #write(uid: string): void {
@@ -264,6 +284,7 @@ export class StatusWriter {
       return { type: 'NOT_ANSWERED', uid, problem, ...(askedMs !== undefined && { askedMs }) };
     }
     // It is tried again when a status changes, and with the next comparison.
+    this.#changes.add(uid);
     const times = this.#told.refused(apiUID, problem);
     const toldAt = hasReason(error, 'Forbidden') ? PASSING_REFUSALS + 1 : 1;
     const line = `The API server refuses the status of the pod: ${problem}`;

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { StateletError } from '../../../../src/types/errors.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { testPod } from '../../../support/pods.ts';
@@ -264,6 +264,23 @@ describe('a new status', () => {
     manager.set(fast, RUNNING);
     await clock.advance(0);
     expect(server.statusOf('fast')?.phase).toBe('Running');
+  });
+
+  test('is looked at alone, and not with those of all other pods', async () => {
+    const web = bound('web');
+    const looks: number[] = [];
+    let others = 0;
+    for (const count of [10, 1_000]) {
+      for (; others < count; others += 1) manager.set(bound(`other-${others}`), RUNNING);
+      await clock.advance(0);
+      const look = jest.spyOn(desired, 'get');
+      manager.set(web, { phase: 'Running', message: `beside ${count}` });
+      await clock.advance(0);
+      looks.push(look.mock.calls.length);
+      look.mockRestore();
+    }
+    expect(looks[1]).toBe(looks[0]);
+    expect(writer.lagging).toBe(0);
   });
 
   test('keeps the conditions that others have set', async () => {
