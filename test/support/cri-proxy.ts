@@ -28,7 +28,8 @@ const OPTIONS = {
 export type MethodName =
   | ('RunPodSandbox' | 'StopPodSandbox' | 'RemovePodSandbox' | 'PodSandboxStatus' | 'ListPodSandbox')
   | ('CreateContainer' | 'StartContainer' | 'StopContainer' | 'RemoveContainer' | 'ContainerStatus')
-  | ('ListContainers' | 'Status' | 'Version' | 'PullImage' | 'ImageStatus');
+  | ('ListContainers' | 'Status' | 'Version' | 'PullImage' | 'ImageStatus')
+  | 'UpdateContainerResources';
 
 type Call = ServerUnaryCall<Buffer, Buffer>;
 type Answer = sendUnaryData<Buffer>;

@@ -1,10 +1,11 @@
 /** Changes of CPU and memory of pods that run, from `pods/resize` of an API server to the files of the kernel. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { equalJson } from '../../../src/agent/policies/formats/canonical-json.ts';
 import type { Container, Pod, PodCondition, ResourceRequirements } from '../../../src/types/kubernetes.ts';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
+import { CriProxy } from '../../support/cri-proxy.ts';
 import { containerStatus } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -22,12 +23,19 @@ describeOnCluster('a resize', { config: { syncFrequency: '1h' } }, (cluster) => 
     });
 
   /** A file of the container's cgroup, or of the pod's. */
-  const read = (pod: Pod, controller: string, file: string, ofPod = false) => {
+  const read = (pod: Pod, controller: string, file: string, ofPod = false, container = 'main') => {
     const { cgroupRoot } = cluster.bed.containerd;
     const group = join(cgroupRoot, 'kubepods', 'burstable', `pod${pod.metadata.uid}`);
-    const path = join('/sys/fs/cgroup', controller, ofPod ? group : join(group, cluster.bed.idOf(pod)), file);
-    return readFileSync(path, 'utf8').trim();
+    const path = ofPod ? group : join(group, cluster.bed.idOf(pod, container));
+    return readFileSync(join('/sys/fs/cgroup', controller, path, file), 'utf8').trim();
   };
+
+  /** CPU shares and quota, and the limit of memory in MiB. */
+  const limits = (pod: Pod, ofPod = false, container?: string) => [
+    read(pod, 'cpu', 'cpu.shares', ofPod, container),
+    read(pod, 'cpu', 'cpu.cfs_quota_us', ofPod, container),
+    String(Number(read(pod, 'memory', 'memory.limit_in_bytes', ofPod, container)) / MIB),
+  ];
 
   const conditionsOf = ({ status }: Pod): readonly PodCondition[] =>
     (status?.conditions ?? []).filter(({ type }) => type.startsWith('PodResize'));
@@ -160,5 +168,105 @@ describeOnCluster('a resize', { config: { syncFrequency: '1h' } }, (cluster) => 
         what: 'two resizes to be completed',
       },
     );
+  });
+
+  test('of a sidecar, and of containers in opposite directions: each has its own, and nothing restarts', async () => {
+    const of = (cpu: string, memory: string): ResourceRequirements => ({
+      requests: { cpu: '50m', memory: '16Mi' },
+      limits: { cpu, memory },
+    });
+    await cluster.create('several', {
+      initContainers: [
+        cluster.server({ name: 'side', restartPolicy: 'Always', resources: of('100m', '32Mi') }),
+      ],
+      containers: [
+        cluster.server({ resources: of('100m', '32Mi') }),
+        cluster.server({ name: 'other', resources: of('300m', '96Mi') }),
+      ],
+    });
+    const before = await cluster.podIsReady('several');
+    expect(limits(before, true)).toEqual(['153', '50000', '160']);
+    await cluster.controlPlane.patch(`${PODS}/several/resize`, {
+      spec: {
+        initContainers: [{ name: 'side', resources: of('200m', '48Mi') }],
+        containers: [
+          { name: 'main', resources: of('300m', '96Mi') },
+          { name: 'other', resources: of('100m', '32Mi') },
+        ],
+      },
+    });
+    const after = await hasResources('several', of('300m', '96Mi'));
+    expect(limits(after)).toEqual(['51', '30000', '96']);
+    expect(limits(after, false, 'other')).toEqual(['51', '10000', '32']);
+    expect(limits(after, false, 'side')).toEqual(['51', '20000', '48']);
+    expect(limits(after, true)).toEqual(['153', '60000', '176']);
+    for (const name of ['main', 'other', 'side'])
+      expect(cluster.bed.idOf(after, name)).toBe(cluster.bed.idOf(before, name));
+  });
+
+  describe('taken back while no agent runs', () => {
+    const SMALL = { requests: { cpu: '50m' }, limits: { cpu: '100m', memory: '32Mi' } };
+    const LARGE = { requests: { cpu: '100m' }, limits: { cpu: '200m', memory: '64Mi' } };
+    let proxy: CriProxy;
+    const start = () => cluster.startDaemon('--container-runtime-endpoint', proxy.endpoint);
+
+    beforeAll(async () => {
+      await cluster.daemon.end();
+      proxy = await new CriProxy(cluster.bed.containerd.endpoint).start();
+      await start();
+    });
+    afterAll(async () => {
+      await cluster.daemon.end();
+      proxy.stop();
+      await cluster.startDaemon();
+    });
+
+    const DEATHS = [SMALL, LARGE].flatMap((before) =>
+      (['cpu', 'memory'] as const).flatMap((resource) =>
+        [true, false].map((isDone) => ({ before, resource, isDone })),
+      ),
+    );
+
+    test('it leaves nothing behind, whichever call the former agent died at', async () => {
+      const pods = DEATHS.map((death, index) => ({ ...death, name: `death-${index}-node-a` }));
+      const grown = ({ before, resource }: (typeof DEATHS)[number]) => {
+        const other = before === SMALL ? LARGE : SMALL;
+        if (resource === 'cpu') return { ...other, limits: { ...before.limits, cpu: other.limits.cpu } };
+        return { ...before, limits: { ...before.limits, memory: other.limits.memory } };
+      };
+      const complete = (resources: ResourceRequirements): ResourceRequirements => ({
+        ...resources,
+        requests: { memory: '16Mi', ...resources.requests },
+      });
+      await Promise.all(pods.map(({ name, before }) => create(name, complete(before))));
+      const ready = await Promise.all(pods.map(({ name }) => cluster.podIsReady(name)));
+      const had = ready.map((pod) => [limits(pod), limits(pod, true)]);
+      const faults = pods.map(({ name, isDone }) =>
+        isDone
+          ? proxy.loseAnswers('UpdateContainerResources', name)
+          : proxy.hold('UpdateContainerResources', name),
+      );
+      await Promise.all(pods.map((pod) => resize(pod.name, complete(grown(pod)))));
+      await Promise.all(faults.map((fault) => fault.wasHit()));
+      await waitFor(
+        () => pods.every(({ isDone }, index) => !isDone || !equalJson(limits(ready[index]!), had[index]![0])),
+        { what: 'the calls to be carried out' },
+      );
+      await cluster.daemon.end('SIGKILL');
+      for (const fault of faults) fault.lift();
+      await Promise.all(pods.map(({ name, before }) => resize(name, complete(before))));
+      await start();
+      await waitFor(
+        () => ready.every((pod, index) => equalJson([limits(pod), limits(pod, true)], had[index])),
+        { what: 'all limits to be as before' },
+      ).catch((error: unknown) => {
+        const found = ready.map((pod, index) => [pods[index], had[index], limits(pod), limits(pod, true)]);
+        throw new Error(`${String(error)}: ${JSON.stringify(found)}`, { cause: error });
+      });
+      for (const [index, { name, before }] of pods.entries()) {
+        const after = await hasResources(name, complete(before));
+        expect(cluster.bed.idOf(after)).toBe(cluster.bed.idOf(ready[index]!));
+      }
+    });
   });
 });
