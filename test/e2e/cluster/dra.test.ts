@@ -9,7 +9,7 @@ import { crc32 } from 'node:zlib';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { hasContainerd } from '../../support/containerd/suite.ts';
 import { SERVING } from '../../support/cri-daemon.ts';
-import { NODE_NAME } from '../../support/daemon.ts';
+import { NODE_NAME, statelet } from '../../support/daemon.ts';
 import { cdiIdOf, TestDraDriver } from '../../support/test-dra-driver.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -80,6 +80,12 @@ describeOnCluster('resource claims of a DRA driver', {}, (cluster) => {
     await cluster.controlPlane.bind(name, NODE_NAME);
   };
   const deleted = (name: string) => cluster.controlPlane.deleteAll(`/api/v1/namespaces/default/pods/${name}`);
+  /** Until the answer of `statelet why` has the words. */
+  const why = (name: string, words: string) =>
+    waitFor(
+      async () => (await statelet('why', '--root-dir', cluster.bed.rootDir, name)).stdout.includes(words),
+      { what: `the answer why ${name} waits: ${words}` },
+    );
   const kept = (): readonly ClaimState[] =>
     readClaims(readFileSync(join(cluster.bed.rootDir, 'dra_manager_state'), 'utf8'), crc32);
 
@@ -169,11 +175,14 @@ describeOnCluster('resource claims of a DRA driver', {}, (cluster) => {
       'broken',
       `${begin}NodePrepareResources: DRA driver ${DRIVER}: rpc error: code = Internal desc = no device left`,
     );
+    await why('broken', 'waits for its resource claims: ');
+    await why('broken', 'desc = no device left');
     driver.faults.set('NodePrepareResources', 'never');
     await claim('hung');
     await using('hung', 'hung');
     const isAsked = () => driver.calls.includes('NodePrepareResources hung');
     await waitFor(isAsked, { what: 'the driver to be asked' });
+    await why('hung', ` for resource claim hung to be prepared by DRA driver ${DRIVER}`);
     await cluster.create('plain', { containers: [cluster.server()] });
     await cluster.podIsReady('plain');
     // A pod is not held by a driver that hangs: it ends, and the driver is asked to undo what it may have done.
