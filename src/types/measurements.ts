@@ -73,7 +73,13 @@ export interface CsiMeasurements {
 
 /** By the kubelet's names. */
 export type VolumeOperation =
-  'volume_mount' | 'volume_unmount' | 'verify_controller_attached_volume' | 'unmount_device';
+  | 'volume_mount'
+  | 'volume_unmount'
+  | 'map_volume'
+  | 'unmap_volume'
+  | 'verify_controller_attached_volume'
+  | 'unmount_device'
+  | 'unmap_device';
 
 export interface VolumeMeasurements {
   /** By the kubelet's name of the kind of volume: `kubernetes.io/empty-dir`, `kubernetes.io/csi:DRIVER`. */

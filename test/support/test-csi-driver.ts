@@ -2,7 +2,7 @@
  * A CSI driver of the tests: it speaks the protocol over a real socket, and mounts folders of the machine. What it is asked it remembers, and
  * it fails, hangs and dies as it is told.
  */
-import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import {
@@ -41,6 +41,8 @@ export interface TestCsiDriverOptions {
   readonly registryDir: string;
   /** A folder with a folder for each volume, by its handle. */
   readonly storage: string;
+  /** Of volumes that are block devices: the path of the device, by the handle. */
+  readonly devices?: ReadonlyMap<string, string>;
   readonly capabilities?: readonly CsiCapability[];
   readonly info?: Partial<CsiNodeInfo>;
 }
@@ -67,6 +69,8 @@ export class TestCsiDriver {
   readonly #work = new OneAtATime();
   /** Where it has published volumes: the path, and the volume. */
   readonly #targets = new Map<string, string>();
+  /** The block devices that are staged. */
+  readonly #stagedDevices = new Set<string>();
   readonly #path: string;
   #server: Server | undefined;
   #grpc: GrpcServer | undefined;
@@ -144,7 +148,11 @@ export class TestCsiDriver {
         this.#mustHave('NodeStageVolume', request, ['volumeId', 'stagingPath', 'capability']);
         await this.#called('NodeStageVolume', request.volumeId);
         const source = join(this.#options.storage, request.volumeId);
-        await this.#work.run(() => bind(source, request.stagingPath));
+        if (request.capability.block) {
+          // As drivers do that keep what they need there.
+          writeFileSync(join(request.stagingPath, 'own'), '');
+          this.#stagedDevices.add(request.volumeId);
+        } else await this.#work.run(() => bind(source, request.stagingPath));
         return {};
       }),
       servedMethod(NODE_UNSTAGE, async (request) => {
@@ -154,20 +162,25 @@ export class TestCsiDriver {
         for (const [path] of published)
           this.violations.push(`${volumeId} unstaged while published at ${path}`);
         await this.#called('NodeUnstageVolume', volumeId);
+        this.#stagedDevices.delete(volumeId);
         await this.#work.run(() => unbind(stagingPath));
         return {};
       }),
       servedMethod(NODE_PUBLISH, async (request) => {
         this.published.push(request);
         this.#mustHave('NodePublishVolume', request, ['volumeId', 'targetPath', 'capability']);
-        if (request.stagingPath !== '' && mountsOf(request.stagingPath) === 0)
+        const isStaged = this.#stagedDevices.has(request.volumeId) || mountsOf(request.stagingPath) > 0;
+        if (request.stagingPath !== '' && !isStaged)
           this.violations.push(`${request.volumeId} published before it is staged`);
         await this.#called('NodePublishVolume', request.volumeId);
-        const { stagingPath, targetPath, volumeId } = request;
-        const source = stagingPath === '' ? join(this.#options.storage, volumeId) : stagingPath;
+        const { stagingPath, targetPath, volumeId, capability } = request;
+        const mounted = stagingPath === '' ? join(this.#options.storage, volumeId) : stagingPath;
+        const device = this.#options.devices?.get(volumeId);
+        const source = capability.block && device !== undefined ? device : mounted;
         this.#targets.set(targetPath, volumeId);
         await this.#work.run(async () => {
-          mkdirSync(targetPath, { recursive: true });
+          if (source === device) writeFileSync(targetPath, '', { flag: 'a' });
+          else mkdirSync(targetPath, { recursive: true });
           await bind(source, targetPath);
         });
         return {};
@@ -178,7 +191,8 @@ export class TestCsiDriver {
         await this.#called('NodeUnpublishVolume', volumeId);
         await this.#work.run(async () => {
           await unbind(targetPath);
-          if (existsSync(targetPath)) rmdirSync(targetPath);
+          if (existsSync(targetPath) && lstatSync(targetPath).isFile()) rmSync(targetPath);
+          else if (existsSync(targetPath)) rmdirSync(targetPath);
         });
         return {};
       }),
@@ -204,7 +218,7 @@ export class TestCsiDriver {
 
 /** Once, however often it is asked for. */
 async function bind(source: string, target: string): Promise<void> {
-  mkdirSync(source, { recursive: true });
+  if (!existsSync(source)) mkdirSync(source, { recursive: true });
   if (!mountsOf(target)) await runCommand('mount', ['--bind', source, target], { timeoutMs: 10_000 });
 }
 

@@ -9,6 +9,8 @@ import type { TimedFailure } from '../../types/timed-failure.ts';
 export interface CsiVolumeInput {
   readonly driver: string;
   readonly handle: string;
+  /** Of a block device: the name of its PersistentVolume. */
+  readonly blockName?: string | undefined;
   /** The pods into which an earlier agent has published it. */
   readonly pods: readonly string[];
   /** Unix ms. */
@@ -18,6 +20,7 @@ export interface CsiVolumeInput {
 export interface CsiVolumeContext {
   readonly driver: string;
   readonly handle: string;
+  readonly blockName: string | undefined;
   /** UIDs of the pods that use it. */
   readonly pods: readonly string[];
   /** As the last pod wants it; undefined where only an earlier agent knew. */
@@ -73,10 +76,11 @@ const ask = asksOf(...EFFECTS);
 const request = requestsOf(...EFFECTS);
 
 function initialContext({ input }: { input: CsiVolumeInput }): CsiVolumeContext {
-  const { driver, handle, pods, now } = input;
+  const { driver, handle, blockName, pods, now } = input;
   return {
     driver,
     handle,
+    blockName,
     pods,
     source: undefined,
     publishContext: {},

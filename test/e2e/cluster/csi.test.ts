@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { CSINode, PersistentVolumeClaim, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
+import { loopsBelow, makeBlockDevice, removeBlockDevices } from '../../support/block-devices.ts';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { mountsBelow } from '../../support/containerd/wipe.ts';
 import { NODE_NAME } from '../../support/daemon.ts';
@@ -44,7 +45,7 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
       spec: { attachRequired: false, ...spec },
     });
   /** A bound claim with its volume. */
-  const bound = async (name: string, csi: object = {}) => {
+  const bound = async (name: string, csi: object = {}, volumeMode = 'Filesystem') => {
     const storageClassName = '';
     const size = { storage: '1Gi' };
     const accessModes = ['ReadWriteOnce'];
@@ -54,13 +55,19 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
       apiVersion: 'v1',
       kind: 'PersistentVolumeClaim',
       metadata: { name },
-      spec: { accessModes, storageClassName, volumeName: `pv-${name}`, resources: { requests: size } },
+      spec: {
+        accessModes,
+        storageClassName,
+        volumeMode,
+        volumeName: `pv-${name}`,
+        resources: { requests: size },
+      },
     });
     const path = `/api/v1/namespaces/default/persistentvolumeclaims/${name}`;
     const { metadata } = (await cluster.controlPlane.read<Pod>(path)) ?? {};
     const claimRef = { kind: 'PersistentVolumeClaim', namespace: 'default', name, uid: metadata?.uid };
     const source = { driver: DRIVER, volumeHandle: handle, ...csi };
-    const spec = { capacity: size, accessModes, storageClassName, claimRef, csi: source };
+    const spec = { capacity: size, accessModes, storageClassName, volumeMode, claimRef, csi: source };
     await cluster.controlPlane.apply({
       apiVersion: 'v1',
       kind: 'PersistentVolume',
@@ -264,6 +271,30 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
     expect(status?.capacity).toEqual({ storage: '2Gi' });
     expect([status?.allocatedResourceStatuses ?? {}, status?.conditions ?? []]).toEqual([{}, []]);
     await cluster.told('grown', 'MountVolume.NodeExpandVolume succeeded for volume "pv-grown"');
+  });
+
+  test('a block device is a device of the container', async () => {
+    const name = 'block.csi.test';
+    await csiDriver({}, name);
+    const images = mkdtempSync(join(tmpdir(), 'statelet-csi-'));
+    const device = makeBlockDevice(join(images, 'disk.img'), 'of the disk');
+    const driver = open({ name, devices: new Map([['handle of block', device]]) });
+    await driver.start();
+    await bound('block', { driver: name }, 'Block');
+    await cluster.create('block', {
+      volumes: [{ name: 'data', ...claimed('block') }],
+      containers: [cluster.server({ volumeDevices: [{ name: 'data', devicePath: '/dev/xvda' }] })],
+    });
+    const pod = await cluster.podIsReady('block');
+    expect(await cluster.bed.exec(pod, ['head', '-c', '11', '/dev/xvda'])).toBe('of the disk');
+    expect(driver.published).toMatchObject([{ capability: { mount: undefined, block: {} } }]);
+    expect(loopsBelow(cluster.bed.rootDir)).toHaveLength(1);
+    await cluster.controlPlane.deleteAll('/api/v1/namespaces/default/pods/block');
+    await cluster.podIsGone('block');
+    await waitFor(() => driver.count('NodeUnstageVolume') === 1, { what: 'the device to be unstaged' });
+    expect(loopsBelow(cluster.bed.rootDir)).toEqual([]);
+    removeBlockDevices(images);
+    rmSync(images, { recursive: true });
   });
 
   test('a volume of the pod itself is published alone, where the driver serves such volumes', async () => {

@@ -112,11 +112,11 @@ export class CsiVolumes implements CsiStaging {
     }
   }
 
-  #begin({ driver, handle }: CsiVolumeKey, pods: readonly string[]): CsiVolumeActor {
+  #begin({ driver, handle, blockName }: CsiVolumeKey, pods: readonly string[]): CsiVolumeActor {
     const { csi, attachReports, onChange } = this.#parts;
     const volume = new CsiVolumeActor(
       this.#context,
-      { driver, handle, pods },
+      { driver, handle, blockName, pods },
       {
         staged: csi.staged,
         attachReports,

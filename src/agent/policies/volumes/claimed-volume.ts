@@ -18,6 +18,8 @@ export interface ClaimedVolume {
         readonly isReadOnly: boolean;
       }
     | CsiSource;
+  /** Containers get it as a device, not as files. */
+  readonly isBlock?: true;
   /** The pod's containers may only read this volume. */
   readonly readOnly: boolean;
   /** No other pod may use it at the same time: its only access mode is ReadWriteOncePod. */
@@ -75,10 +77,15 @@ export function claimedVolume(
   return {
     name,
     source: sourceOf(name, persistentVolume, isOnlyRead(pod, volume)),
+    ...(isBlock(persistentVolume) && { isBlock: true }),
     readOnly: isReadOnly(volume),
     isExclusive: accessModes.length === 1 && accessModes[0] === 'ReadWriteOncePod',
     ...(group >= 0 && { group }),
   };
+}
+
+function isBlock({ spec }: PersistentVolume): boolean {
+  return spec?.volumeMode === 'Block';
 }
 
 /** As with the kubelet, only the labels of the node count. */
@@ -109,13 +116,13 @@ function sourceOf(
   { spec = {} }: PersistentVolume,
   isOnlyRead: boolean,
 ): ClaimedVolume['source'] {
-  const { hostPath, local, csi, mountOptions = [], volumeMode } = spec;
+  const { hostPath, local, csi, mountOptions = [] } = spec;
   if (hostPath === undefined && local === undefined && csi === undefined) throw unsupported(name, spec);
-  if (volumeMode === 'Block') {
-    const problem = 'block devices (volumeDevices) are not supported; use a claim of volumeMode Filesystem';
-    throw failedStep('MountVolume.SetUp', name, new StateletError('Unimplemented', problem));
+  if (hostPath && isBlock({ spec })) {
+    const problem = 'a PersistentVolume of hostPath cannot have volumeMode Block; use one of local';
+    throw failedStep('MapVolume.SetUpDevice', name, new StateletError('Unimplemented', problem));
   }
-  if (csi) return csiSource({ spec }, csi, isOnlyRead);
+  if (csi) return csiSource({ spec }, csi, isOnlyRead, isBlock({ spec }) ? name : undefined);
   if (local) return { kind: 'local', path: local.path, mountOptions, isReadOnly: isOnlyRead };
   if (mountOptions.length > 0) {
     const problem = new StateletError(

@@ -21,6 +21,8 @@ export interface CsiSource {
   readonly accessModes: readonly string[];
   /** A volume of the pod's spec, which lives as long as the pod: it is neither attached nor staged. */
   readonly isEphemeral: boolean;
+  /** Of a block device: the name of its PersistentVolume, by which its folders are named. */
+  readonly blockName?: string;
   readonly stageSecret?: SecretReference;
   readonly publishSecret?: SecretReference;
   readonly expandSecret?: SecretReference;
@@ -40,7 +42,12 @@ export function csiVolumeName({
 }
 
 /** Of a PersistentVolume. `isOnlyRead`: all volumes of the pod that have its claim are read-only. */
-export function csiSource({ spec = {} }: PersistentVolume, csi: CsiFields, isOnlyRead: boolean): CsiSource {
+export function csiSource(
+  { spec = {} }: PersistentVolume,
+  csi: CsiFields,
+  isOnlyRead: boolean,
+  blockName?: string,
+): CsiSource {
   const { driver, volumeHandle, volumeAttributes = {}, fsType = '', readOnly = false } = csi;
   const stageSecret = secretReference(csi.nodeStageSecretRef);
   const publishSecret = secretReference(csi.nodePublishSecretRef);
@@ -55,6 +62,7 @@ export function csiSource({ spec = {} }: PersistentVolume, csi: CsiFields, isOnl
     mountOptions: spec.mountOptions ?? [],
     accessModes: spec.accessModes ?? [],
     isEphemeral: false,
+    ...(blockName !== undefined && { blockName }),
     ...(stageSecret && { stageSecret }),
     ...(publishSecret && { publishSecret }),
     ...(expandSecret && { expandSecret }),
@@ -141,12 +149,16 @@ export function csiAccessMode(
 
 /** How a driver is to mount a volume, by the names of the CSI specification. */
 export interface CsiVolumeCapability {
-  readonly mount: {
-    readonly fsType: string;
-    readonly mountFlags: readonly string[];
-    /** Only for a driver that gives files to the pod's group itself. */
-    readonly volumeMountGroup: string;
-  };
+  /** Undefined where it is not to be mounted: `block` is there then. */
+  readonly mount:
+    | {
+        readonly fsType: string;
+        readonly mountFlags: readonly string[];
+        /** Only for a driver that gives files to the pod's group itself. */
+        readonly volumeMountGroup: string;
+      }
+    | undefined;
+  readonly block: object | undefined;
   readonly accessMode: { readonly mode: CsiAccessMode };
 }
 
@@ -156,14 +168,17 @@ export function volumeCapability(
   capabilities: ReadonlySet<CsiCapability>,
   group?: number,
 ): CsiVolumeCapability {
+  const accessMode = { mode: csiAccessMode(source, capabilities) };
+  if (source.blockName !== undefined) return { mount: undefined, block: {}, accessMode };
   const isGiven = group !== undefined && capabilities.has('VOLUME_MOUNT_GROUP');
   return {
+    block: undefined,
     mount: {
       fsType: source.fsType,
       mountFlags: source.mountOptions,
       volumeMountGroup: isGiven ? String(group) : '',
     },
-    accessMode: { mode: csiAccessMode(source, capabilities) },
+    accessMode,
   };
 }
 

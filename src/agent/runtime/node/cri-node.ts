@@ -112,7 +112,8 @@ function volumes({ volumes, capabilities, runtimeClasses }: CriNodeOptions): Pod
       const env = new Map(envs.map(({ key, value }) => [key, value]));
       const supportsRecursiveReadOnly = features.recursiveReadOnlyMounts;
       const request = { pod, container, env, images: image.volumes, supportsRecursiveReadOnly };
-      return { mounts: await volumes.containerMounts(request) };
+      const devices = await volumes.containerDevices(request);
+      return { mounts: await volumes.containerMounts(request), ...(devices.length > 0 && { devices }) };
     },
     prepare: async (pod, signal) => {
       await volumes.mountPod(pod, signal).catch((error: unknown) => {

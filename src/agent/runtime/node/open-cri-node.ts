@@ -334,6 +334,7 @@ async function openPodNode(context: AgentContext, setup: CriNodeSetup, parts: Pa
       allocatable,
       clusterDomain,
       csi,
+      givesDevices: true,
       contents: objects && objectContents(objects),
       claims: objects && new ClaimedVolumes({ objects, nodeLabels: () => objects.nodeLabels() ?? labels }),
     }),

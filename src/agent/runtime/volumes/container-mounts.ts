@@ -10,7 +10,7 @@ import { makeFolder } from '../../../system/make-folder.ts';
 import { readPlainFile } from '../../../system/plain-file.ts';
 import { ifThere } from '../../../system/system-errors.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
-import type { Mount } from '../../../types/cri.ts';
+import type { Device, Mount } from '../../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
 import { podFields } from '../../../types/logger.ts';
@@ -69,6 +69,22 @@ export class ContainerMounts {
     if (messagePath(request) !== '')
       await makeFolder(paths.terminationDir(request.container.name), PRIVATE_FOLDER_MODE);
     return mounts;
+  }
+
+  /** The block devices of its volumes. */
+  devices(
+    { pod, container }: Pick<ContainerMountsRequest, 'pod' | 'container'>,
+    paths: PodPaths,
+  ): readonly Device[] {
+    return (container.volumeDevices ?? []).map(({ name, devicePath }) => {
+      const claimed = this.#parts.claims?.of(pod.metadata.uid, name);
+      if (claimed?.isBlock !== true || claimed.source.kind === 'hostPath') {
+        const message = `cannot find volume "${name}" to pass into container "${container.name}"`;
+        throw new StateletError('InvalidArgument', message);
+      }
+      const { link } = paths.device(claimed.source.kind, claimed.name);
+      return { hostPath: link, containerPath: devicePath, permissions: claimed.readOnly ? 'r' : 'mrw' };
+    });
   }
 
   /** Makes an empty file for the termination message of an instance that is about to be created. */

@@ -1,6 +1,21 @@
-import { join } from 'node:path';
-import { KINDS_IN_MEMORY, pluginFolder, type VolumeKindName } from '../../policies/volumes/volume-source.ts';
+import { dirname, join } from 'node:path';
+import {
+  KINDS_IN_MEMORY,
+  pluginFolder,
+  VOLUME_KINDS,
+  type VolumeKindName,
+} from '../../policies/volumes/volume-source.ts';
 import { StateletError } from '../../../types/errors.ts';
+
+/** Kinds whose PersistentVolumes may be block devices. */
+export type BlockKind = Extract<VolumeKindName, 'local' | 'csi'>;
+
+export interface DevicePaths {
+  /** In the pod's folder. */
+  readonly link: string;
+  /** Where the device is mounted for the pod, in the folder of the plugin. */
+  readonly mount: string;
+}
 
 /** The mode of folders that only the agent uses. Containers get volumes as mounts, and need no access to the folders above them. */
 export const PRIVATE_FOLDER_MODE = 0o750;
@@ -21,6 +36,7 @@ export const PLUGIN_FOLDER_MODE = 0o755;
  *   volumes/kubernetes.io~<plugin>/<volume>     the volume's content, or what is mounted there; of a local volume
  *                                               the name is that of the PersistentVolume
  *   volumes/kubernetes.io~csi/<volume>/mount    what a CSI driver mounts, with `vol_data.json` beside it
+ *   volumeDevices/kubernetes.io~<plugin>/<name> a link to the block device of a PersistentVolume
  *   claims/<volume>                             0600, what the volume's claim leads to
  *   volume-subpaths/<volume>/<container>/<index of the mount>   bind mounts of parts of volumes
  * ```
@@ -43,6 +59,7 @@ export function podPaths(podsDir: string, uid: string, memoryDir?: string) {
     subPathsDir,
     memoryDir: ownMemoryDir,
     volumesDir: join(podDir, 'volumes'),
+    devicesDir: join(podDir, 'volumeDevices'),
     startTimeFile: join(podDir, 'start-time'),
     knownContainersFile: join(podDir, 'known-containers'),
     claimFile: (volume: string) => join(podDir, 'claims', folderName(volume)),
@@ -51,6 +68,13 @@ export function podPaths(podsDir: string, uid: string, memoryDir?: string) {
     volume,
     /** What a CSI driver mounts. */
     csiMount: (name: string) => join(volume('csi', name), 'mount'),
+    /** Of the block device of a PersistentVolume. */
+    device: (kind: BlockKind, name: string): DevicePaths => {
+      const devices = join(dirname(podsDir), 'plugins', VOLUME_KINDS[kind].plugin, 'volumeDevices');
+      const folder = join(devices, folderName(name), kind === 'csi' ? 'dev' : '');
+      const link = join(podDir, 'volumeDevices', pluginFolder(kind), folderName(name));
+      return { link, mount: join(folder, folderName(uid)) };
+    },
     subPath: (volume: string, container: string, index: number) =>
       join(subPathsDir, folderName(volume), folderName(container), String(index)),
   };

@@ -1,6 +1,6 @@
 /** Removes the folder of a pod with its volumes, whichever runtime the agent had that made it. */
 // eslint-disable-next-line no-restricted-imports -- reads files of the kernel
-import { readdir, readFile, readlink } from 'node:fs/promises';
+import { readdir, readFile, readlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pluginFolder } from '../../policies/volumes/volume-source.ts';
 import { ifThere } from '../../../system/system-errors.ts';
@@ -8,6 +8,7 @@ import { StateletError } from '../../../types/errors.ts';
 import { removeTree } from '../../../system/files/remove-tree.ts';
 import type { CsiMounts } from './kinds/volume-kind.ts';
 import { tearDownVolumes } from './kinds/volume-kinds.ts';
+import { unmapDevice } from './block-device.ts';
 import { unmountBelow } from './mounter.ts';
 import type { PodPaths } from './pod-paths.ts';
 import { removeSubPaths } from './sub-path.ts';
@@ -39,17 +40,31 @@ async function removeMemory({ memoryDir }: PodPaths): Promise<void> {
 
 /** What CSI drivers have mounted, they unmount themselves. */
 async function tearDown(uid: string, paths: PodPaths, csi: CsiMounts | undefined): Promise<void> {
-  const csiDir = join(paths.volumesDir, pluginFolder('csi'));
-  const hasVolumes = ((await ifThere(readdir(csiDir))) ?? []).length > 0;
+  const csiDirs = [paths.volumesDir, paths.devicesDir].map((dir) => join(dir, pluginFolder('csi')));
+  const [csiDir = ''] = csiDirs;
+  const hasVolumes = (await Promise.all(csiDirs.map(namesIn))).flat().length > 0;
   if (hasVolumes && csi === undefined) {
     const message = `${csiDir} has volumes of CSI drivers, which only an agent in a cluster with a runtime of CRI can remove`;
     throw new StateletError('FailedPrecondition', message);
   }
   if (hasVolumes) await unmountBelow(paths.subPathsDir);
   await csi?.unmount(uid, paths);
+  await unmapLocalDevices(paths);
   await unmountBelow(paths.podDir);
   await removeSubPaths(paths.subPathsDir);
   await tearDownVolumes(paths);
+}
+
+async function unmapLocalDevices(paths: PodPaths): Promise<void> {
+  for (const name of await namesIn(join(paths.devicesDir, pluginFolder('local')))) {
+    const device = paths.device('local', name);
+    await unmapDevice(device);
+    await unlink(device.link);
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return (await ifThere(readdir(folder))) ?? [];
 }
 
 /**

@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type EnvFile, type FileKeyRef, unreadableEnvFile } from '../../policies/cri/container-env.ts';
-import { mountFailure } from '../../policies/volumes/claimed-volume.ts';
+import { failedStep, mountFailure } from '../../policies/volumes/claimed-volume.ts';
 import { namesOf } from '../../policies/volumes/projected-files.ts';
 import { kindOfFiles, usedVolumes, type Volume } from '../../policies/volumes/volume-source.ts';
 import { subfolderNames } from '../../../system/files/subfolders.ts';
@@ -9,7 +9,7 @@ import { makeFolder } from '../../../system/make-folder.ts';
 import { unlessAborted } from '../../../system/promises.ts';
 import { ifThere } from '../../../system/system-errors.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
-import type { Mount } from '../../../types/cri.ts';
+import type { Device, Mount } from '../../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import { podFields } from '../../../types/logger.ts';
@@ -34,7 +34,8 @@ const ENV_FILE_MAX_BYTES = 1024 * 1024;
 /** As long as the kubelet waits for the volumes of a pod in one sync. */
 const WAIT_MAX_MS = 123_000;
 
-export interface VolumeManagerParts extends ContainerMountsParts, Pick<VolumeNode, 'allocatable' | 'csi'> {
+export interface VolumeManagerParts
+  extends ContainerMountsParts, Pick<VolumeNode, 'allocatable' | 'csi' | 'givesDevices'> {
   readonly rootDir: string;
   /** Sources of files beside `downwardAPI`. */
   readonly contents?: VolumeNode['contents'];
@@ -61,8 +62,15 @@ export class VolumeManager {
     this.#meter = new VolumeMeter(context.measurements);
     this.#mounts = new ContainerMounts(context, parts);
     const contents = new Map([...(parts.contents ?? []), ['downwardAPI', downwardAPIContents] as const]);
-    const { allocatable, csi, withoutMounts } = parts;
-    this.#node = { ...context, allocatable, contents, csi, ...(withoutMounts && { withoutMounts }) };
+    const { allocatable, csi, givesDevices, withoutMounts } = parts;
+    this.#node = {
+      ...context,
+      allocatable,
+      contents,
+      csi,
+      givesDevices,
+      ...(withoutMounts && { withoutMounts }),
+    };
   }
 
   /**
@@ -102,6 +110,13 @@ export class VolumeManager {
    */
   async containerMounts(request: ContainerMountsRequest): Promise<readonly Mount[]> {
     return this.#mounts.of(request, await this.#pathsOf(request.pod.metadata.uid));
+  }
+
+  /** The block devices of a container's volumes. `mountPod` must have resolved. */
+  async containerDevices(
+    request: Pick<ContainerMountsRequest, 'pod' | 'container'>,
+  ): Promise<readonly Device[]> {
+    return this.#mounts.devices(request, await this.#pathsOf(request.pod.metadata.uid));
   }
 
   /** The mount of `/etc/hosts`, where the agent writes that file. */
@@ -267,7 +282,9 @@ export class VolumeManager {
     } catch (error) {
       signal.throwIfAborted();
       const message = mountFailure(volume, error);
-      this.#context.recorder.event(pod.metadata, 'Warning', 'FailedMount', message);
+      const isBlock = claims?.of(pod.metadata.uid, volume.name)?.isBlock === true;
+      const reason = isBlock ? 'FailedMapVolume' : 'FailedMount';
+      this.#context.recorder.event(pod.metadata, 'Warning', reason, message);
       if (await isUsable()) state.readyAs = wanted;
       else throw new StateletError(errorKind(error), message, { cause: error });
     }
@@ -278,7 +295,11 @@ export class VolumeManager {
     const { uid } = pod.metadata;
     const request = { ...found, state: this.#states.of(uid, volume.name), node: this.#node };
     const setUp = () => kind.setUp(request, signal);
-    const end = this.#meter.mounting(uid, volume, pluginOf(found));
+    if (claimed?.isBlock && this.#node.givesDevices !== true) throw noDevices(claimed.name);
+    const end = this.#meter.mounting(uid, volume, {
+      plugin: pluginOf(found),
+      isBlock: claimed?.isBlock === true,
+    });
     try {
       await (claimed ? this.#parts.claims?.inTurn(claimed, setUp, signal) : setUp());
       end?.('success');
@@ -287,6 +308,11 @@ export class VolumeManager {
       throw error;
     }
   }
+}
+
+function noDevices(name: string): Error {
+  const problem = 'block devices (volumeDevices) need a runtime of CRI; use a claim of volumeMode Filesystem';
+  return failedStep('MapVolume.SetUpDevice', name, new StateletError('Unimplemented', problem));
 }
 
 /** The volumes of all pods, by the UIDs of pods and the names of volumes. */
@@ -328,11 +354,17 @@ export class VolumeStates {
   }
 }
 
+interface MeteredVolume {
+  /** Its kind, by the kubelet's name. */
+  readonly plugin: string;
+  readonly isBlock: boolean;
+}
+
 /** Measures what the kubelet would count as mounting and unmounting a volume. Without measurements it remembers nothing. */
 export class VolumeMeter {
   readonly #measurements: VolumeMeasurements | undefined;
   /** The kinds of the volumes that are mounted, by the UIDs of pods and the names of the volumes. */
-  readonly #mounted = new Map<string, Map<string, string>>();
+  readonly #mounted = new Map<string, Map<string, MeteredVolume>>();
   /** Those that have not been mounted yet. */
   readonly #wanted = new Map<string, Map<string, Stopwatch>>();
 
@@ -341,18 +373,19 @@ export class VolumeMeter {
   }
 
   /** Undefined where the volume is mounted already. */
-  mounting(uid: string, volume: Volume, plugin: string): Stopwatch | undefined {
+  mounting(uid: string, volume: Volume, metered: MeteredVolume): Stopwatch | undefined {
     if (this.#measurements === undefined) return undefined;
-    const mounted = this.#mounted.get(uid) ?? new Map<string, string>();
+    const { plugin, isBlock } = metered;
+    const mounted = this.#mounted.get(uid) ?? new Map<string, MeteredVolume>();
     if (mounted.has(volume.name) && kindOfFiles(volume) === undefined) return undefined;
-    const end = this.#measurements.volumeOperation('volume_mount', plugin);
+    const end = this.#measurements.volumeOperation(isBlock ? 'map_volume' : 'volume_mount', plugin);
     const wanted = this.#wanted.get(uid) ?? new Map<string, Stopwatch>();
     if (!mounted.has(volume.name) && !wanted.has(volume.name))
       this.#wanted.set(uid, wanted.set(volume.name, this.#measurements.volumeWanted(plugin)));
     return (outcome) => {
       end(outcome);
       if (outcome === 'failure') return;
-      this.#mounted.set(uid, mounted.set(volume.name, plugin));
+      this.#mounted.set(uid, mounted.set(volume.name, metered));
       wanted.get(volume.name)?.();
       wanted.delete(volume.name);
     };
@@ -364,7 +397,8 @@ export class VolumeMeter {
     const mounted = this.#mounted.get(uid);
     if (mounted === undefined) return undefined;
     const ends = [...mounted.values()].flatMap(
-      (plugin) => this.#measurements?.volumeOperation('volume_unmount', plugin) ?? [],
+      ({ plugin, isBlock }) =>
+        this.#measurements?.volumeOperation(isBlock ? 'unmap_volume' : 'volume_unmount', plugin) ?? [],
     );
     return (outcome) => {
       if (outcome !== 'failure') this.#mounted.delete(uid);

@@ -76,8 +76,10 @@ describe('a volume is refused', () => {
     );
   });
 
-  test('that is a block device', () => {
-    expect(() => found({ ...LOCAL, volumeMode: 'Block' })).toThrow(/block devices .* not supported/u);
+  test('that is a block device of hostPath', () => {
+    expect(() => found({ hostPath: { path: '/dev/x' }, volumeMode: 'Block' })).toThrow(
+      'MapVolume.SetUpDevice failed for volume "pv-1" : a PersistentVolume of hostPath cannot have volumeMode Block',
+    );
   });
 
   test('that one pod alone may use, and another one uses', () => {
@@ -88,6 +90,16 @@ describe('a volume is refused', () => {
       'MountVolume.SetUp failed for volume "pv-1" : volume uses the ReadWriteOncePod access mode and is already in use by another pod',
     );
   });
+});
+
+test('a block device is known as one, and its CSI driver gets the name of the volume for its folders', () => {
+  expect(found({ ...LOCAL, volumeMode: 'Block' })).toMatchObject({
+    isBlock: true,
+    source: { kind: 'local' },
+  });
+  const csi = { driver: 'disk.csi.test', volumeHandle: 'vol-1' };
+  expect(found({ csi, volumeMode: 'Block' })).toMatchObject({ isBlock: true, source: { blockName: 'pv-1' } });
+  expect(found({ csi })).not.toHaveProperty('isBlock');
 });
 
 test('files are mounted and devices are not, and the other way round', () => {

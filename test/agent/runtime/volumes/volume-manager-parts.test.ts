@@ -56,6 +56,8 @@ test('what is known of a volume is kept until the pod is forgotten', () => {
 describe('volume meter', () => {
   const EMPTY_DIR = { name: 'scratch', emptyDir: {} };
   const SECRET = { name: 'keys', secret: { secretName: 'keys' } };
+  const OF_EMPTY_DIR = { plugin: 'kubernetes.io/empty-dir', isBlock: false };
+  const OF_SECRET = { plugin: 'kubernetes.io/secret', isBlock: false };
 
   let measurements: RecordedMeasurements;
   let meter: VolumeMeter;
@@ -67,46 +69,46 @@ describe('volume meter', () => {
 
   describe('mounting', () => {
     test('is measured once for a volume whose content is the containers’ own', () => {
-      meter.mounting('u', EMPTY_DIR, 'kubernetes.io/empty-dir')?.('success');
+      meter.mounting('u', EMPTY_DIR, OF_EMPTY_DIR)?.('success');
       expect(told()).toEqual([
         'volume_mount kubernetes.io/empty-dir begins',
         'wanted kubernetes.io/empty-dir begins',
         'volume_mount kubernetes.io/empty-dir ends',
         'wanted kubernetes.io/empty-dir ends',
       ]);
-      expect(meter.mounting('u', EMPTY_DIR, 'kubernetes.io/empty-dir')).toBeUndefined();
-      expect(meter.mounting('other pod', EMPTY_DIR, 'kubernetes.io/empty-dir')).toBeDefined();
+      expect(meter.mounting('u', EMPTY_DIR, OF_EMPTY_DIR)).toBeUndefined();
+      expect(meter.mounting('other pod', EMPTY_DIR, OF_EMPTY_DIR)).toBeDefined();
     });
 
     test('is measured each time for a volume whose files are brought up to date', () => {
-      meter.mounting('u', SECRET, 'kubernetes.io/secret')?.('success');
-      expect(meter.mounting('u', SECRET, 'kubernetes.io/secret')).toBeDefined();
+      meter.mounting('u', SECRET, OF_SECRET)?.('success');
+      expect(meter.mounting('u', SECRET, OF_SECRET)).toBeDefined();
     });
 
     test('is measured as a whole from the first try on, once', () => {
       const wanted = () => told().filter((line) => line.startsWith('wanted'));
-      meter.mounting('u', SECRET, 'kubernetes.io/secret')?.('failure');
+      meter.mounting('u', SECRET, OF_SECRET)?.('failure');
       expect(wanted()).toEqual(['wanted kubernetes.io/secret begins']);
-      meter.mounting('u', SECRET, 'kubernetes.io/secret')?.('success');
+      meter.mounting('u', SECRET, OF_SECRET)?.('success');
       expect(wanted()).toEqual(['wanted kubernetes.io/secret ends']);
-      meter.mounting('u', SECRET, 'kubernetes.io/secret')?.('success');
+      meter.mounting('u', SECRET, OF_SECRET)?.('success');
       expect(wanted()).toEqual([]);
       meter.unmounting('u')?.('success');
-      meter.mounting('u', SECRET, 'kubernetes.io/secret')?.('success');
+      meter.mounting('u', SECRET, OF_SECRET)?.('success');
       expect(wanted()).toHaveLength(2);
     });
 
     test('is measured again after a failure', () => {
-      meter.mounting('u', EMPTY_DIR, 'kubernetes.io/empty-dir')?.('failure');
+      meter.mounting('u', EMPTY_DIR, OF_EMPTY_DIR)?.('failure');
       expect(told().at(-1)).toBe('volume_mount kubernetes.io/empty-dir ends in failure');
-      expect(meter.mounting('u', EMPTY_DIR, 'kubernetes.io/empty-dir')).toBeDefined();
+      expect(meter.mounting('u', EMPTY_DIR, OF_EMPTY_DIR)).toBeDefined();
     });
   });
 
   describe('unmounting', () => {
     test('is measured for each volume of the pod that was mounted', () => {
-      meter.mounting('u', EMPTY_DIR, 'kubernetes.io/empty-dir')?.('success');
-      meter.mounting('u', SECRET, 'kubernetes.io/secret')?.('success');
+      meter.mounting('u', EMPTY_DIR, OF_EMPTY_DIR)?.('success');
+      meter.mounting('u', SECRET, OF_SECRET)?.('success');
       told();
       meter.unmounting('u')?.('success');
       expect(told()).toEqual([
@@ -116,11 +118,11 @@ describe('volume meter', () => {
         'volume_unmount kubernetes.io/secret ends',
       ]);
       expect(meter.unmounting('u')).toBeUndefined();
-      expect(meter.mounting('u', EMPTY_DIR, 'kubernetes.io/empty-dir')).toBeDefined();
+      expect(meter.mounting('u', EMPTY_DIR, OF_EMPTY_DIR)).toBeDefined();
     });
 
     test('is measured again after a failure', () => {
-      meter.mounting('u', EMPTY_DIR, 'kubernetes.io/empty-dir')?.('success');
+      meter.mounting('u', EMPTY_DIR, OF_EMPTY_DIR)?.('success');
       meter.unmounting('u')?.('failure');
       expect(meter.unmounting('u')).toBeDefined();
     });
@@ -132,7 +134,7 @@ describe('volume meter', () => {
 
   test('without measurements nothing is measured', () => {
     const unmeasured = new VolumeMeter(undefined);
-    expect(unmeasured.mounting('u', EMPTY_DIR, 'kubernetes.io/empty-dir')).toBeUndefined();
+    expect(unmeasured.mounting('u', EMPTY_DIR, OF_EMPTY_DIR)).toBeUndefined();
     expect(unmeasured.unmounting('u')).toBeUndefined();
   });
 });

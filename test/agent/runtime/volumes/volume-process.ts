@@ -27,6 +27,8 @@ export type VolumeTask =
       readonly pod: Pod;
       /** The socket of the driver of the pod's CSI volumes. */
       readonly csiSocket?: string;
+      /** Its claim leads to a block device. */
+      readonly isBlock?: boolean;
     };
 
 /** The files with a mode, by their paths. */
@@ -64,6 +66,7 @@ export function managerOn(
     allocatable: { memory: '1Gi' },
     clusterDomain: 'cluster.local',
     contents: objectContents(objects),
+    givesDevices: true,
     ...parts,
   });
 }
@@ -74,6 +77,7 @@ interface OwnCsi extends Partial<Pick<AgentContext, 'recorder'>>, Partial<Pick<A
   readonly claim?: PersistentVolumeClaim;
   /** Of the PersistentVolume. */
   readonly capacity?: Record<string, string>;
+  readonly isBlock?: boolean | undefined;
   readonly patchClaimStatus?: StorageObjects['patchClaimStatus'];
   /** Of the CSIDriver object. */
   readonly spec?: Partial<CSIDriver['spec']>;
@@ -86,7 +90,10 @@ export function csiManagerOn(rootDir: string, csiSocket: string, own: OwnCsi = {
   const source = { driver: CSI_DRIVER, volumeHandle: 'disk-1' };
   const volumeObjects = {
     persistentVolumeClaim: () => Promise.resolve(own.claim ?? claim()),
-    persistentVolume: () => Promise.resolve(persistentVolume({ csi: source, capacity: own.capacity ?? {} })),
+    persistentVolume: () => {
+      const volumeMode = own.isBlock === true ? 'Block' : 'Filesystem';
+      return Promise.resolve(persistentVolume({ csi: source, volumeMode, capacity: own.capacity ?? {} }));
+    },
   };
   const csi = new CsiNode(ownContext, {
     rootDir,
@@ -121,8 +128,11 @@ export function csiManagerOn(rootDir: string, csiSocket: string, own: OwnCsi = {
 
 /** Resolves when the driver has nothing staged, and nothing is left of what was. */
 export async function unstaged(rootDir: string): Promise<void> {
-  const folder = join(rootDir, 'plugins/kubernetes.io/csi', CSI_DRIVER);
-  const isLeft = () => existsSync(folder) && readdirSync(folder).length > 0;
+  const folder = join(rootDir, 'plugins/kubernetes.io/csi');
+  const names = (path: string) => (existsSync(path) ? readdirSync(path) : []);
+  const blocks = (path: string) => names(path).filter((name) => name !== 'staging' && name !== 'publish');
+  const isLeft = () =>
+    [...names(join(folder, CSI_DRIVER)), ...blocks(join(folder, 'volumeDevices'))].length > 0;
   await waitFor(() => !isLeft(), { what: 'the volume to be unstaged' });
 }
 
@@ -133,7 +143,8 @@ export async function mountAll(manager: VolumeManager, pod: Pod): Promise<readon
   if (container === undefined) return [];
   const addresses = { podIPs: ['10.1.0.5'], hostIPs: ['10.0.0.1'] };
   const request = { pod, container, env: new Map(), addresses, hostname: 'web' };
-  return (await manager.containerMounts(request)).map(({ hostPath }) => hostPath);
+  const all = [...(await manager.containerMounts(request)), ...(await manager.containerDevices(request))];
+  return all.map(({ hostPath }) => hostPath);
 }
 
 export async function removeAll(manager: VolumeManager, { metadata }: Pod): Promise<void> {
@@ -146,8 +157,8 @@ async function run(task: VolumeTask): Promise<void> {
     await writePayload(task.volume, payloadOf(task.files), { fsGroup: 34, logger }, Date.UTC(2030, 0, 2));
     return;
   }
-  const { rootDir, pod, csiSocket } = task;
-  const own = csiSocket === undefined ? undefined : csiManagerOn(rootDir, csiSocket);
+  const { rootDir, pod, csiSocket, isBlock } = task;
+  const own = csiSocket === undefined ? undefined : csiManagerOn(rootDir, csiSocket, { isBlock });
   const manager = own?.manager ?? managerOn(rootDir);
   if (task.task === 'mount') await mountAll(manager, pod);
   else {

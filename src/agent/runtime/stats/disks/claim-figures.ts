@@ -1,5 +1,6 @@
 /** The figures of volumes with a PersistentVolumeClaim. */
 import { realpath } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { type ClaimedVolume, claimNameOf, claimsOf } from '../../../policies/volumes/claimed-volume.ts';
 import type { Volume } from '../../../policies/volumes/volume-source.ts';
 import { unlessAborted } from '../../../../system/promises.ts';
@@ -9,6 +10,7 @@ import type { Pod } from '../../../../types/kubernetes.ts';
 import { podFields } from '../../../../types/logger.ts';
 import type { ClaimStats, FsStats } from '../../../../types/stats.ts';
 import { readRecordedVolume } from '../../volumes/claimed-volumes.ts';
+import { blockPaths } from '../../volumes/csi/csi-block.ts';
 import { mountedPaths } from '../../volumes/mounter.ts';
 import { podPaths } from '../../volumes/pod-paths.ts';
 import { fileSystemStats } from './file-systems.ts';
@@ -82,14 +84,15 @@ export class ClaimFigures {
     return figures;
   }
 
-  async #volume(pod: Pod, { volume, folder, source }: MountedClaim): Promise<readonly ClaimStats[]> {
+  async #volume(pod: Pod, { volume, folder, source, isBlock }: MountedClaim): Promise<readonly ClaimStats[]> {
     const { patienceMs = PATIENCE_MS } = this.#parts;
     const asked = source.kind === 'csi' && this.#parts.csiFigures ? source.driver : '';
     if (this.#stuck.has(asked)) return [];
-    const reading = this.#figures(folder, source);
+    const reading = this.#figures(folder, source, isBlock);
     const patience = AbortSignal.timeout(patienceMs);
     try {
       const figures = await unlessAborted(reading, patience);
+      if (figures === undefined) return [];
       const pvcRef = { name: claimNameOf(pod, volume) ?? '', namespace: pod.metadata.namespace };
       return [{ ...figures, name: volume.name, pvcRef }];
     } catch (error) {
@@ -100,9 +103,14 @@ export class ClaimFigures {
     }
   }
 
-  async #figures(folder: string, source: ClaimedVolume['source']): Promise<Required<FsStats>> {
+  async #figures(
+    folder: string,
+    source: ClaimedVolume['source'],
+    isBlock: boolean,
+  ): Promise<Required<FsStats> | undefined> {
     const { figuresOf = fileSystemStats, csiFigures } = this.#parts;
-    return (source.kind === 'csi' ? await csiFigures?.(source, folder) : undefined) ?? figuresOf(folder);
+    const own = source.kind === 'csi' ? await csiFigures?.(source, folder) : undefined;
+    return own ?? (isBlock ? undefined : figuresOf(folder));
   }
 
   #waitFor(asked: string, reading: Promise<unknown>): void {
@@ -111,10 +119,16 @@ export class ClaimFigures {
   }
 }
 
+/** Where the CSI driver has published a block device for the pod. */
+function publishedDevice(podsDir: string, name: string, uid: string): string {
+  return join(blockPaths(join(dirname(podsDir), 'plugins/kubernetes.io/csi'), name).publishDir, uid);
+}
+
 interface MountedClaim {
   readonly volume: Volume;
   readonly folder: string;
   readonly source: ClaimedVolume['source'];
+  readonly isBlock: boolean;
 }
 
 /** The folders of the pod's volumes of claims that are mounted. */
@@ -129,8 +143,14 @@ async function foldersOf(
     const record = await readRecordedVolume(paths.claimFile(volume.name));
     const kind = record?.source.kind;
     if (record === undefined || kind === 'hostPath') continue;
-    const folder = kind === 'csi' ? paths.csiMount(record.name) : paths.volume('local', record.name);
-    if (mounted.has(folder)) folders.push({ volume, folder, source: record.source });
+    if (record.isBlock && kind !== 'csi') continue;
+    const folder = record.isBlock
+      ? publishedDevice(podsDir, record.name, pod.metadata.uid)
+      : kind === 'csi'
+        ? paths.csiMount(record.name)
+        : paths.volume('local', record.name);
+    if (mounted.has(folder))
+      folders.push({ volume, folder, source: record.source, isBlock: record.isBlock === true });
   }
   return folders;
 }

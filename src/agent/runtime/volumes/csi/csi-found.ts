@@ -1,10 +1,13 @@
 /** What earlier agents have left of volumes of CSI drivers. */
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eachOf } from '../../../../system/promises.ts';
 import { subfolderNames, subfolders } from '../../../../system/files/subfolders.ts';
 import { pluginFolder } from '../../../policies/volumes/volume-source.ts';
 import { errorMessage } from '../../../../types/errors.ts';
 import type { Logger } from '../../../../types/logger.ts';
+import { ifThere } from '../../../../system/system-errors.ts';
+import { BLOCK_FOLDER, blockPaths, NO_VOLUMES, removeEmptyBlockFolders } from './csi-block.ts';
 import { removeMountPoint } from './csi-mount-point.ts';
 import { type CsiVolumeKey, readVolData, type VolData, volumeOf } from './vol-data.ts';
 
@@ -23,10 +26,11 @@ export async function findCsiVolumes(
   folders: { readonly rootDir: string; readonly stagingDir: string },
   logger: Logger,
 ): Promise<FoundCsiVolumes> {
-  const staged = await stagedIn(folders.stagingDir, logger);
+  const { rootDir, stagingDir } = folders;
+  const staged = [...(await stagedIn(stagingDir, logger)), ...(await stagedBlocks(stagingDir, logger))];
   const published: FoundCsiVolumes['published'][number][] = [];
   let isInPart = false;
-  const podsDir = join(folders.rootDir, 'pods');
+  const podsDir = join(rootDir, 'pods');
   await eachOf(await subfolderNames(podsDir), FOLDERS_AT_A_TIME, async (podUID) => {
     for (const folder of await subfolders(join(podsDir, podUID, 'volumes', pluginFolder('csi')))) {
       const data = await readable(folder, logger);
@@ -34,13 +38,19 @@ export async function findCsiVolumes(
       else if (data && data.volumeLifecycleMode !== 'Ephemeral')
         published.push({ ...volumeOf(data), podUID });
     }
+    for (const blockName of await linkNames(join(podsDir, podUID, BLOCK_FOLDER, pluginFolder('csi')))) {
+      const data = await readable(blockPaths(stagingDir, blockName).dataDir, logger);
+      if (data === 'broken') isInPart = true;
+      else if (data) published.push({ ...volumeOf(data), blockName, podUID });
+    }
   });
   return { published, staged, isInPart };
 }
 
 async function stagedIn(stagingDir: string, logger: Logger): Promise<readonly CsiVolumeKey[]> {
   const staged: CsiVolumeKey[] = [];
-  const ofDrivers = await Promise.all((await subfolders(stagingDir)).map(subfolders));
+  const drivers = (await subfolderNames(stagingDir)).filter((name) => name !== BLOCK_FOLDER);
+  const ofDrivers = await Promise.all(drivers.map((name) => subfolders(join(stagingDir, name))));
   await eachOf(ofDrivers.flat(), FOLDERS_AT_A_TIME, async (folder) => {
     const data = await readable(folder, logger);
     // An agent was killed before its driver was asked for anything, or after that had undone it.
@@ -48,6 +58,24 @@ async function stagedIn(stagingDir: string, logger: Logger): Promise<readonly Cs
     else if (data !== 'broken') staged.push(volumeOf(data));
   });
   return staged;
+}
+
+async function stagedBlocks(csiDir: string, logger: Logger): Promise<readonly CsiVolumeKey[]> {
+  const staged: CsiVolumeKey[] = [];
+  const names = (await subfolderNames(join(csiDir, BLOCK_FOLDER))).filter((name) => !NO_VOLUMES.has(name));
+  await eachOf(names, FOLDERS_AT_A_TIME, async (blockName) => {
+    const data = await readable(blockPaths(csiDir, blockName).dataDir, logger);
+    // As for other volumes: nothing was asked of its driver, or all of that is undone.
+    if (data === undefined) await removeEmptyBlockFolders(blockPaths(csiDir, blockName));
+    else if (data !== 'broken') staged.push({ ...volumeOf(data), blockName });
+  });
+  return staged;
+}
+
+/** Of the block devices of a pod. */
+export async function linkNames(folder: string): Promise<readonly string[]> {
+  const entries = (await ifThere(readdir(folder, { withFileTypes: true }))) ?? [];
+  return entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => name);
 }
 
 /** The name of the folder on which a driver stages a volume. */

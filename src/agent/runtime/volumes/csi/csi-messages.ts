@@ -53,9 +53,10 @@ export interface StatsRequest {
 const empty = message<object>({});
 
 const capability = message<CsiVolumeCapability>({
+  block: field(1, empty),
   mount: field(
     2,
-    message<CsiVolumeCapability['mount']>({
+    message<NonNullable<CsiVolumeCapability['mount']>>({
       fsType: field(1, string),
       mountFlags: list(2, string),
       volumeMountGroup: field(3, string),

@@ -1,6 +1,7 @@
 /** What CSI drivers do on this node for pods: volumes are published in the folders of pods. */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Subject } from 'rxjs';
+import { unlink } from 'node:fs/promises';
 import { subfolders } from '../../../../system/files/subfolders.ts';
 import { allOrFirstFailure } from '../../../../system/promises.ts';
 import type { PodWait, VolumeWait } from '../../../policies/pod/pod-wait.ts';
@@ -29,7 +30,10 @@ import type { CsiMounts, PodVolume, VolumeSetUp } from '../kinds/volume-kind.ts'
 import { makeMountPoint } from '../kinds/volume-folder.ts';
 import { giveVolumeToGroup } from '../kinds/volume-group.ts';
 import { mountedPaths } from '../mounter.ts';
-import type { PodPaths } from '../pod-paths.ts';
+import { linkDevice, mapDevice, unmapDevice } from '../block-device.ts';
+import { makeFolder } from '../../../../system/make-folder.ts';
+import { type DevicePaths, type PodPaths, PRIVATE_FOLDER_MODE } from '../pod-paths.ts';
+import { linkNames } from './csi-found.ts';
 import { csiSecrets, csiTokens } from './csi-credentials.ts';
 import { CsiDriverRegistry } from './csi-driver-registry.ts';
 import { dropUnlessUncertain, refuseMounted, removeMountPoint } from './csi-mount-point.ts';
@@ -123,7 +127,7 @@ export class CsiNode implements CsiMounts, PodWaits {
         ...volume,
         volume: own,
         stagingPath: this.staged.path(source),
-        targetPath: paths.csiMount(name),
+        targetPath: this.#targetOf(volume).path,
       }));
     state.isKeptFresh = isRepublished || mayGrow;
   }
@@ -145,9 +149,15 @@ export class CsiNode implements CsiMounts, PodWaits {
       if (!source.isEphemeral) publishContext = (await this.#staging?.use(wish, signal)) ?? {};
     } catch (error) {
       signal.throwIfAborted();
-      throw failedStep('MountVolume.MountDevice', name, error);
+      const isBlock = source.blockName !== undefined;
+      throw failedStep(isBlock ? 'MapVolume.SetUpDevice' : 'MountVolume.MountDevice', name, error);
     }
-    await this.#publish(volume, object, publishContext, signal);
+    try {
+      await this.#publish(volume, object, publishContext, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw source.blockName === undefined ? error : failedStep('MapVolume.MapPodDevice', name, error);
+    }
   }
 
   async #publish(
@@ -156,10 +166,10 @@ export class CsiNode implements CsiMounts, PodWaits {
     publishContext: Texts,
     signal: AbortSignal,
   ): Promise<void> {
-    const { source, pod, paths, name } = volume;
+    const { source, pod, paths } = volume;
     const driver = this.drivers.get(source.driver, 'mounter.SetUpAt failed to get CSI client');
     const capabilities = await driver.capabilities();
-    const folder = paths.volume('csi', name);
+    const target = this.#targetOf(volume);
     const { storage, objects } = this.#parts;
     const secrets = await csiSecrets(storage, 'NodePublishSecretRef', source.publishSecret);
     const tokens = await csiTokens(objects, pod, object);
@@ -167,7 +177,7 @@ export class CsiNode implements CsiMounts, PodWaits {
       volumeId: source.handle,
       publishContext,
       stagingPath: isStaged(source, capabilities) ? this.staged.path(source) : '',
-      targetPath: paths.csiMount(name),
+      targetPath: target.path,
       capability: volumeCapability(source, capabilities, podFsGroup(pod)),
       readonly: source.isReadOnly,
       secrets: object?.spec.serviceAccountTokenInSecrets === true ? { ...secrets, ...tokens } : secrets,
@@ -178,37 +188,78 @@ export class CsiNode implements CsiMounts, PodWaits {
       },
     };
     signal.throwIfAborted();
-    await makeMountPoint(folder);
-    await writeVolData(folder, this.#volDataOf(volume));
+    await makeMountPoint(target.dataDir);
+    await writeVolData(target.dataDir, this.#volDataOf(volume));
+    if (target.device) {
+      await makeFolder(dirname(target.path), PRIVATE_FOLDER_MODE);
+      await linkDevice(target.device, target.path);
+    }
     try {
       // Not called off with the pod: the driver must have ended before it is asked to unpublish the volume.
       const published = driver.publish(request);
       const wait = { uid: pod.metadata.uid, volume: uniqueVolumeName(source), step: 'published' } as const;
       await (volume.isPublished ? published : this.#waits.during(wait, published));
     } catch (error) {
-      if (!volume.isPublished) await dropUnlessUncertain(request.targetPath, error);
+      if (!volume.isPublished && !target.device) await dropUnlessUncertain(request.targetPath, error);
       throw error;
     }
-    if (givesFilesToGroup(source, capabilities, object?.spec.fsGroupPolicy))
-      await giveVolumeToGroup(request.targetPath, { pod, folder, paths }, this.#context, signal);
+    if (target.device) await mapDevice(target.device, target.path);
+    else if (givesFilesToGroup(source, capabilities, object?.spec.fsGroupPolicy))
+      await giveVolumeToGroup(
+        request.targetPath,
+        { pod, folder: target.dataDir, paths },
+        this.#context,
+        signal,
+      );
   }
 
   async isMounted(volume: PodVolume): Promise<boolean> {
-    return (await mountedPaths()).has(volume.paths.csiMount(csiVolumeName(volume)));
+    const { paths, claimed } = volume;
+    const name = csiVolumeName(volume);
+    return (await mountedPaths()).has(
+      claimed?.isBlock ? paths.device('csi', name).mount : paths.csiMount(name),
+    );
   }
 
-  async unmount(podUID: string, { volumesDir }: Pick<PodPaths, 'volumesDir'>): Promise<void> {
+  async unmount(
+    podUID: string,
+    { volumesDir, devicesDir, device }: Pick<PodPaths, 'volumesDir' | 'devicesDir' | 'device'>,
+  ): Promise<void> {
     const dir = join(volumesDir, pluginFolder('csi'));
+    const linksDir = join(devicesDir, pluginFolder('csi'));
     try {
-      await allOrFirstFailure((await subfolders(dir)).map((folder) => this.#unpublish(podUID, folder)));
+      const names = await linkNames(linksDir);
+      await allOrFirstFailure([
+        ...(await subfolders(dir)).map((folder) => this.#unpublish(podUID, folder)),
+        ...names.map((name) => this.#unpublishDevice(podUID, name, device('csi', name))),
+      ]);
     } finally {
-      await this.#leave(podUID, dir);
+      await this.#leave(podUID, dir, linksDir);
     }
   }
 
+  async #unpublishDevice(uid: string, name: string, device: DevicePaths): Promise<void> {
+    const { dataDir, publishDir } = this.staged.block(name);
+    const target = join(publishDir, uid);
+    const data = await readVolData(dataDir);
+    await unmapDevice(device);
+    if (data !== undefined) await this.#askToUnpublish(uid, data, target);
+    await unlink(device.link);
+    this.#growth.forget(target);
+  }
+
+  /** Where the driver publishes the volume, and where that is recorded. */
+  #targetOf({ source, paths, name, pod }: Pick<PodCsiVolume, 'source' | 'paths' | 'name' | 'pod'>) {
+    if (source.blockName === undefined)
+      return { path: paths.csiMount(name), dataDir: paths.volume('csi', name) };
+    const { publishDir, dataDir } = this.staged.block(source.blockName);
+    return { path: join(publishDir, pod.metadata.uid), dataDir, device: paths.device('csi', name) };
+  }
+
   /** A volume whose driver is away holds up no volume of another driver. */
-  async #leave(podUID: string, dir: string): Promise<void> {
-    const left = await Promise.all((await subfolders(dir)).map(readVolData));
+  async #leave(podUID: string, dir: string, linksDir: string): Promise<void> {
+    const dataDirs = (await linkNames(linksDir)).map((name) => this.staged.block(name).dataDir);
+    const left = await Promise.all([...(await subfolders(dir)), ...dataDirs].map(readVolData));
     const kept = left.flatMap((data) => (data ? uniqueVolumeName(volumeOf(data)) : []));
     // It is not known which volumes the others are.
     if (kept.length === left.length) await this.#staging?.leave(podUID, new Set(kept));
@@ -217,16 +268,18 @@ export class CsiNode implements CsiMounts, PodWaits {
   async #unpublish(uid: string, folder: string): Promise<void> {
     const data = await readVolData(folder);
     const target = join(folder, 'mount');
-    if (data !== undefined) {
-      const { driverName, volumeHandle } = data;
-      const driver = this.drivers.get(driverName, 'unmounter failed to get CSI client');
-      const volume = uniqueVolumeName(volumeOf(data));
-      const unpublished = driver.unpublish(volumeHandle, target);
-      await this.#waits.during({ uid, volume, step: 'unpublished' }, unpublished);
-      await refuseMounted(target, `CSI driver ${driverName} has unpublished volume ${volumeHandle}`);
-    }
+    if (data !== undefined) await this.#askToUnpublish(uid, data, target);
     await removeMountPoint(target);
     this.#growth.forget(target);
+  }
+
+  async #askToUnpublish(uid: string, data: VolData, target: string): Promise<void> {
+    const { driverName, volumeHandle } = data;
+    const driver = this.drivers.get(driverName, 'unmounter failed to get CSI client');
+    const volume = uniqueVolumeName(volumeOf(data));
+    const unpublished = driver.unpublish(volumeHandle, target);
+    await this.#waits.during({ uid, volume, step: 'unpublished' }, unpublished);
+    await refuseMounted(target, `CSI driver ${driverName} has unpublished volume ${volumeHandle}`);
   }
 
   #volDataOf({ source, name }: PodCsiVolume): VolData {

@@ -18,6 +18,7 @@ import type { AgentContext } from '../../../../types/agent-context.ts';
 import type { StorageObjects } from '../../../../types/api-objects.ts';
 import type { VolumeOperation } from '../../../../types/measurements.ts';
 import { makeMountPoint } from '../kinds/volume-folder.ts';
+import { blockPaths, removeBlockFolders } from './csi-block.ts';
 import { csiSecrets } from './csi-credentials.ts';
 import type { CsiDriverRegistry } from './csi-driver-registry.ts';
 import { findCsiVolumes, type FoundCsiVolumes, STAGED } from './csi-found.ts';
@@ -85,9 +86,11 @@ export class CsiStagedVolumes {
     if (!isStaged(source, capabilities)) return;
     const stagingPath = this.path(source);
     const secrets = await csiSecrets(storage, 'NodeStageSecretRef', source.stageSecret);
-    await makeMountPoint(stagingPath);
     const data = { volumeHandle: source.handle, driverName: source.driver };
-    await writeVolData(dirname(stagingPath), data);
+    const dataDir = this.#dataDir(source);
+    await makeMountPoint(dataDir);
+    await makeMountPoint(stagingPath);
+    await writeVolData(dataDir, data);
     const request = {
       volumeId: source.handle,
       publishContext,
@@ -99,19 +102,21 @@ export class CsiStagedVolumes {
     try {
       await driver.stage(request, signal);
     } catch (error) {
-      await dropUnlessUncertain(stagingPath, error, signal);
+      if (source.blockName === undefined) await dropUnlessUncertain(stagingPath, error, signal);
       throw error;
     }
   }
 
   /** Nothing is asked for a volume that was not staged. */
   unstage(volume: CsiVolumeKey, signal: AbortSignal): Promise<void> {
-    return this.#measured('unmount_device', volume.driver, () => this.#unstage(volume, signal));
+    const operation = volume.blockName === undefined ? 'unmount_device' : 'unmap_device';
+    return this.#measured(operation, volume.driver, () => this.#unstage(volume, signal));
   }
 
-  async #unstage({ driver: driverName, handle }: CsiVolumeKey, signal: AbortSignal): Promise<void> {
-    const stagingPath = this.path({ driver: driverName, handle });
-    if ((await readVolData(dirname(stagingPath))) !== undefined) {
+  async #unstage(volume: CsiVolumeKey, signal: AbortSignal): Promise<void> {
+    const { driver: driverName, handle, blockName } = volume;
+    const stagingPath = this.path(volume);
+    if ((await readVolData(this.#dataDir(volume))) !== undefined) {
       const step = 'attacher.UnmountDevice failed to create newCsiDriverClient';
       const driver = this.#parts.drivers.get(driverName, step);
       // A later version of the driver may stage nothing any more.
@@ -119,7 +124,8 @@ export class CsiStagedVolumes {
         await driver.unstage(handle, stagingPath, signal);
       await refuseMounted(stagingPath, `CSI driver ${driverName} has unstaged volume ${handle}`);
     }
-    await removeMountPoint(stagingPath);
+    if (blockName === undefined) await removeMountPoint(stagingPath);
+    else await removeBlockFolders(this.block(blockName));
   }
 
   async #measured<T>(operation: VolumeOperation, driver: string, work: () => Promise<T>): Promise<T> {
@@ -135,8 +141,20 @@ export class CsiStagedVolumes {
   }
 
   /** Where the driver stages the volume. */
-  path({ driver, handle }: CsiVolumeKey): string {
+  path({ driver, handle, blockName }: CsiVolumeKey): string {
+    if (blockName !== undefined) return this.block(blockName).stagingPath;
     return join(this.#stagingDir, driver, sha256(handle), STAGED);
+  }
+
+  /** The folders of a block device. */
+  block(name: string): ReturnType<typeof blockPaths> {
+    return blockPaths(this.#stagingDir, name);
+  }
+
+  /** With `vol_data.json`. */
+  #dataDir(volume: CsiVolumeKey): string {
+    const { blockName } = volume;
+    return blockName === undefined ? dirname(this.path(volume)) : this.block(blockName).dataDir;
   }
 
   /** What earlier agents have left, in the folders of pods as well. */

@@ -10,6 +10,8 @@ import { errorMessage, StateletError } from '../../../../types/errors.ts';
 export interface CsiVolumeKey {
   readonly driver: string;
   readonly handle: string;
+  /** Of a block device: the name of its PersistentVolume. */
+  readonly blockName?: string | undefined;
 }
 
 /** Of a staged volume only the first two are there. */

@@ -5,6 +5,7 @@ import { podFsGroup } from '../../../policies/volumes/volume-ownership.ts';
 import { pluginFolder } from '../../../policies/volumes/volume-source.ts';
 import { errnoCode, ifThere } from '../../../../system/system-errors.ts';
 import { StateletError } from '../../../../types/errors.ts';
+import { linkDevice, mapDevice } from '../block-device.ts';
 import { bindMount, mountedPaths } from '../mounter.ts';
 import { makeMountPoint } from './volume-folder.ts';
 import { giveVolumeToGroup } from './volume-group.ts';
@@ -17,7 +18,10 @@ import type { PodVolume, VolumeKind, VolumeNode, VolumeSetUp } from './volume-ki
 export const localKind: VolumeKind = {
   isOfPod: true,
   folder: ({ claimed, paths }) => paths.volume('local', claimed?.name ?? ''),
-  setUp: (request, signal) => setUp(localVolume(request), request.node, signal),
+  setUp: (request, signal) =>
+    request.claimed?.isBlock
+      ? mapLocal(localVolume(request))
+      : setUp(localVolume(request), request.node, signal),
   tearDown: ({ volumesDir }) => removeLocalVolumes(volumesDir),
 };
 
@@ -43,6 +47,16 @@ async function setUp(volume: LocalVolume, node: VolumeNode, signal: AbortSignal)
   signal.throwIfAborted();
   await makeMountPoint(folder);
   await bindMount(path, folder, [...(isReadOnly ? ['ro'] : []), ...mountOptions]);
+}
+
+async function mapLocal({ name, path, paths }: LocalVolume): Promise<void> {
+  const device = paths.device('local', name);
+  try {
+    await linkDevice(device, path);
+    await mapDevice(device, path);
+  } catch (error) {
+    throw failedStep('MapVolume.MapPodDevice', name, error);
+  }
 }
 
 /** Mounts of the same PersistentVolume in the folders of other pods. */

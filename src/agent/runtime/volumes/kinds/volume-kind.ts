@@ -39,7 +39,7 @@ export interface CsiMounts {
   /** Publishes the volume. Again where that was done before: the driver then does nothing. */
   mount(volume: Omit<VolumeSetUp, 'node'>, signal: AbortSignal): Promise<void>;
   /** Has drivers unpublish all that is in the pod's folder. Rejects where one cannot, and leaves what it has mounted. */
-  unmount(podUID: string, paths: Pick<PodPaths, 'volumesDir'>): Promise<void>;
+  unmount(podUID: string, paths: Pick<PodPaths, 'volumesDir' | 'devicesDir' | 'device'>): Promise<void>;
   /** Whether the driver's mount of the volume is there. */
   isMounted(volume: PodVolume): Promise<boolean>;
 }
@@ -49,6 +49,8 @@ export interface VolumeNode extends AgentContext {
   /** The node's allocatable resources. */
   readonly allocatable: ResourceList;
   readonly contents: VolumeContentsByKind;
+  /** Containers can have devices of the node. */
+  readonly givesDevices?: boolean | undefined;
   /** Undefined where CSI drivers cannot serve this node. */
   readonly csi?: CsiMounts | undefined;
   /** Only where this process may mount nothing on the node. */

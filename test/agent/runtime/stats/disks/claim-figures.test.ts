@@ -1,10 +1,19 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Volume } from '../../../../../src/agent/policies/volumes/volume-source.ts';
 import {
   ClaimFigures,
+  type CsiFigures,
   type ClaimFiguresParts,
 } from '../../../../../src/agent/runtime/stats/disks/claim-figures.ts';
 import { podPaths } from '../../../../../src/agent/runtime/volumes/pod-paths.ts';
@@ -85,6 +94,26 @@ test('a local volume has the figures of its file system, and names its claim', a
     inodes: files,
   });
   expect(Object.keys(stats ?? {})).toEqual(expect.arrayContaining(Object.keys(FIGURES)));
+});
+
+test('a block device has the figures of its CSI driver, and none of a file system', async () => {
+  runs('a', [claimed('known'), claimed('silent'), claimed('local')]);
+  const csiDir = join(dirname(podsDir), 'plugins/kubernetes.io/csi/volumeDevices/publish');
+  for (const [name, kind] of [
+    ['known', 'csi'],
+    ['silent', 'csi'],
+    ['local', 'local'],
+  ] as const) {
+    leadsTo('a', name, kind);
+    const file = podPaths(podsDir, 'a').claimFile(name);
+    const record = JSON.parse(readFileSync(file, 'utf8')) as object;
+    writeFileSync(file, JSON.stringify({ ...record, isBlock: true }));
+    mounted.add(join(csiDir, `pv-${name}`, 'a'));
+  }
+  const csiFigures: CsiFigures = ({ driver }, path) =>
+    Promise.resolve(driver === 'known.test' && path.endsWith('pv-known/a') ? FIGURES : undefined);
+  const all = (await open({ csiFigures }).of(['a'])).get('a') ?? [];
+  expect(all.map(({ name }) => name)).toEqual(['known']);
 });
 
 test('an ephemeral volume names the claim that was made for its pod', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { isUncertain } from '../../../../../src/agent/policies/volumes/csi-source.ts';
 import { CsiDriver } from '../../../../../src/agent/runtime/volumes/csi/csi-driver.ts';
+import { podPaths } from '../../../../../src/agent/runtime/volumes/pod-paths.ts';
 import { kindOfCode } from '../../../../../src/system/grpc/grpc-codes.ts';
 import { type CsiCall, mountsOf, TestCsiDriver } from '../../../../support/test-csi-driver.ts';
 import { recorderOf } from '../../../../support/test-context.ts';
@@ -106,7 +107,7 @@ describeAsRoot('a volume of a CSI driver', () => {
     const { manager } = await open({}, ['STAGE_UNSTAGE_VOLUME', 'VOLUME_MOUNT_GROUP']);
     await mountAll(manager, POD);
     const groups = [...driver.staged, ...driver.published].map(
-      ({ capability }) => capability.mount.volumeMountGroup,
+      ({ capability }) => capability.mount?.volumeMountGroup,
     );
     expect(groups).toEqual(['2345', '2345']);
   });
@@ -262,7 +263,7 @@ describeAsRoot('a volume of a CSI driver', () => {
     writeFileSync(join(bed.podDir(), 'volumes/kubernetes.io~csi/pv-1/vol_data.json'), '{');
     const next = again();
     // What was found is known by then.
-    await next.csi.unmount('u-2', { volumesDir: join(bed.podDir('u-2'), 'volumes') });
+    await next.csi.unmount('u-2', podPaths(join(bed.rootDir, 'pods'), 'u-2'));
     await mountAll(next.manager, POD);
     expect(driver.count('NodeUnstageVolume')).toBe(0);
     await removeAll(next.manager, POD);

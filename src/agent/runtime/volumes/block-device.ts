@@ -1,0 +1,73 @@
+/**
+ * The block device of a volume, as a pod has it: a link in the pod's folder names it for containers, and a mount of it beside that of other
+ * pods is held by a loop device, so that its number is given to no other device meanwhile.
+ */
+// eslint-disable-next-line no-restricted-imports -- reads files of the kernel
+import { readdir, readFile, readlink, rm, rmdir, stat, symlink, unlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { makeFolder } from '../../../system/make-folder.ts';
+import { runCommand } from '../../../system/run-command.ts';
+import { errnoCode, ifThere } from '../../../system/system-errors.ts';
+import { StateletError } from '../../../types/errors.ts';
+import { bindMount, mountedPaths, unmountBelow } from './mounter.ts';
+import { type DevicePaths, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
+
+const COMMAND_LIMIT_MS = 60_000;
+const HOLDERS = '/sys/block';
+
+/** What is to be there before the device may be: by it a later agent knows of the device. */
+export async function linkDevice({ link }: Pick<DevicePaths, 'link'>, device: string): Promise<void> {
+  const before = await ifThere(readlink(link));
+  if (before === device) return;
+  if (before !== undefined) await unlink(link);
+  await makeFolder(dirname(link), PRIVATE_FOLDER_MODE);
+  await symlink(device, link);
+}
+
+/** The device must be linked. Does nothing where that was done before. */
+export async function mapDevice({ mount }: Pick<DevicePaths, 'mount'>, device: string): Promise<void> {
+  const found = await ifThere(stat(device));
+  if (found?.isBlockDevice() !== true)
+    throw new StateletError('FailedPrecondition', `${device} is not a block device`);
+  await makeFolder(dirname(mount), PRIVATE_FOLDER_MODE);
+  if (!(await mountedPaths()).has(mount)) {
+    await writeFile(mount, '', { flag: 'a', mode: 0o600 });
+    await bindMount(device, mount);
+  }
+  if ((await holderOf(mount)) === undefined) await losetup('-f', mount);
+}
+
+/** The link stays, until it is certain that nothing of the device is left. */
+export async function unmapDevice({ mount }: Pick<DevicePaths, 'mount'>): Promise<void> {
+  const holder = await holderOf(mount);
+  if (holder !== undefined) await losetup('-d', holder);
+  await unmountBelow(mount);
+  await rm(mount, { force: true });
+  await removeIfEmpty(dirname(mount));
+}
+
+export async function removeIfEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch((error: unknown) => {
+    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST', 'EBUSY'].includes(errnoCode(error) ?? '')) throw error;
+  });
+}
+
+/** The loop device that holds the file. */
+async function holderOf(file: string): Promise<string | undefined> {
+  for (const name of (await ifThere(readdir(HOLDERS))) ?? []) {
+    if (!name.startsWith('loop')) continue;
+    const held = await readFile(join(HOLDERS, name, 'loop/backing_file'), 'utf8').catch(() => '');
+    if (held.trimEnd() === file) return `/dev/${name}`;
+  }
+  return undefined;
+}
+
+async function losetup(...args: readonly string[]): Promise<void> {
+  try {
+    await runCommand('losetup', args, { timeoutMs: COMMAND_LIMIT_MS });
+  } catch (error) {
+    if (errnoCode(error) !== 'ENOENT') throw error;
+    const message = 'there is no losetup command, by which a block device is held: install util-linux';
+    throw new StateletError('FailedPrecondition', message, { cause: error });
+  }
+}

@@ -1,0 +1,51 @@
+/** The folders of a block device of a CSI driver, below `plugins/kubernetes.io/csi/volumeDevices`: the kubelet has the same. */
+import { join } from 'node:path';
+import { removeTree } from '../../../../system/files/remove-tree.ts';
+import { StateletError } from '../../../../types/errors.ts';
+import { removeIfEmpty } from '../block-device.ts';
+import { mountedPaths } from '../mounter.ts';
+import { removeVolData } from './vol-data.ts';
+
+/** In the folder of all drivers. */
+export const BLOCK_FOLDER = 'volumeDevices';
+const STAGING = 'staging';
+const PUBLISH = 'publish';
+/** Beside the folders of volumes. */
+export const NO_VOLUMES: ReadonlySet<string> = new Set([STAGING, PUBLISH]);
+
+/** `csiDir`: the folder of all drivers. `name`: of the PersistentVolume. */
+export function blockPaths(csiDir: string, name: string) {
+  const devicesDir = join(csiDir, BLOCK_FOLDER);
+  const volumeDir = join(devicesDir, name);
+  return {
+    volumeDir,
+    stagingPath: join(devicesDir, STAGING, name),
+    /** The driver makes a file for each pod in it. */
+    publishDir: join(devicesDir, PUBLISH, name),
+    /** With `vol_data.json`, for all pods. */
+    dataDir: join(volumeDir, 'data'),
+  };
+}
+
+/** Nothing of the volume is published or staged any more. What the driver has left of its own in the folder of pods stays. */
+export async function removeBlockFolders(paths: ReturnType<typeof blockPaths>): Promise<void> {
+  const { stagingPath, dataDir } = paths;
+  const left = [...(await mountedPaths())].find(
+    (path) => path === stagingPath || path.startsWith(`${stagingPath}/`),
+  );
+  if (left !== undefined)
+    throw new StateletError(
+      'FailedPrecondition',
+      `the driver has unstaged the volume, but ${left} is still mounted`,
+    );
+  await removeTree(stagingPath);
+  await removeVolData(dataDir);
+  await removeEmptyBlockFolders(paths);
+}
+
+/** Without anything in them. That of the volume goes last: by it the others are found. */
+export async function removeEmptyBlockFolders(paths: ReturnType<typeof blockPaths>): Promise<void> {
+  const { volumeDir, stagingPath, publishDir, dataDir } = paths;
+  for (const folder of [stagingPath, publishDir, join(volumeDir, 'dev'), dataDir, volumeDir])
+    await removeIfEmpty(folder);
+}

@@ -1,0 +1,25 @@
+/** Block devices of the machine for tests: loop devices of files. */
+import { execFileSync } from 'node:child_process';
+import { truncateSync, writeFileSync } from 'node:fs';
+
+/** Of 1 MiB, which begins with the text. */
+export function makeBlockDevice(image: string, text: string): string {
+  writeFileSync(image, text);
+  truncateSync(image, 2 ** 20);
+  return execFileSync('losetup', ['-f', '--show', image], { encoding: 'utf8' }).trim();
+}
+
+/** The loop devices of files in the folder, with the files. */
+export function loopsBelow(folder: string): readonly { readonly device: string; readonly file: string }[] {
+  const rows = execFileSync('losetup', ['-n', '-O', 'NAME,BACK-FILE'], { encoding: 'utf8' }).split('\n');
+  const loops = rows.map((row) => {
+    const [device = '', ...file] = row.trim().split(/ +/u);
+    return { device, file: file.join(' ') };
+  });
+  return loops.filter(({ file }) => file.startsWith(`${folder}/`));
+}
+
+/** After a test: also those that an agent has left. Those that are held by others go last. */
+export function removeBlockDevices(folder: string): void {
+  for (const { device } of [...loopsBelow(folder)].reverse()) execFileSync('losetup', ['-d', device]);
+}
