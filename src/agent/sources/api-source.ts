@@ -6,6 +6,7 @@ import type { WatchedObject } from '../cluster/watches/watched-object.ts';
 import { INVALID_POD_ANNOTATION } from '../policies/admission/admit-pod.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
+import { changedPart } from './changed-part.ts';
 import { BoundedCopy } from './manifests/manifest-limits.ts';
 import { apiPodProblems } from './rules/api-pod-rules.ts';
 import { isTree } from './rules/place.ts';
@@ -42,33 +43,46 @@ function sourceProblems(problem: string | undefined): readonly SourceProblem[] {
   return problem === undefined ? [] : [{ source: 'api', message: problem }];
 }
 
-/** An object that did not change is not read again. */
+/** An object that did not change is not looked at again. */
 function podReader(nodeName: string): (reflection: Reflection<Pod>) => SourceUpdate {
-  let known: ReadonlyMap<Pod, ApiPod> = new Map();
+  let listed: readonly Pod[] = [];
+  let reads: readonly (ReadPod | undefined)[] = [];
   return ({ objects, problem }) => {
     if (!objects) return awaitingNode(problem);
-    const former = known;
-    const next = new Map<Pod, ApiPod>();
+    const { start, removed, added } = changedPart(listed, objects);
+    const end = start + removed.length;
+    const former = new Map(removed.map((object, index) => [object, reads[start + index]]));
+    const anew = readAnew(added, former, nodeName);
+    listed = objects;
+    reads = [...reads.slice(0, start), ...anew, ...reads.slice(end)];
     const pods: Pod[] = [];
     const problems = [...sourceProblems(problem)];
-    for (const object of objects) {
-      if (isOfAnotherNode(object, nodeName)) continue;
-      const read = former.get(object) ?? apiPod(object, podOf(uidOf(object), former.values()));
-      next.set(object, read);
-      if (read.pod) pods.push(read.pod);
-      if (read.problems.length > 0) problems.push(...podProblems([object, read]));
+    for (const read of reads) {
+      if (read?.pod) pods.push(read.pod);
+      if (read && read.problems.length > 0) problems.push(...podProblems(read));
     }
-    known = next;
     return { pods, problems };
   };
 }
 
-function podOf(uid: string, known: Iterable<ApiPod>): Pod | undefined {
-  for (const { pod } of known) if (pod?.metadata.uid === uid) return pod;
-  return undefined;
+interface ReadPod extends ApiPod {
+  readonly object: Pod;
 }
 
-function podProblems([object, { problems }]: readonly [Pod, ApiPod]): readonly SourceProblem[] {
+/** `former`: what stood in their place. Undefined for a pod of another node. */
+function readAnew(
+  objects: readonly Pod[],
+  former: ReadonlyMap<Pod, ReadPod | undefined>,
+  nodeName: string,
+): readonly (ReadPod | undefined)[] {
+  const before = new Map([...former.values()].map((read) => [read?.pod?.metadata.uid, read?.pod]));
+  return objects.map((object) => {
+    if (isOfAnotherNode(object, nodeName)) return undefined;
+    return former.get(object) ?? { object, ...apiPod(object, before.get(uidOf(object))) };
+  });
+}
+
+function podProblems({ object, problems }: ReadPod): readonly SourceProblem[] {
   const { namespace, name } = (object as Partial<Pod>).metadata ?? {};
   return problems.map((problem) => ({
     source: 'api',

@@ -11,17 +11,12 @@ import {
   timer,
 } from 'rxjs';
 import { rfc3339Nano } from '../policies/formats/time.ts';
-import {
-  duplicateMessage,
-  type KnownPods,
-  type PodSource,
-  type PodUpdate,
-  podUpdates,
-} from '../policies/pod-actions/wanted-pods.ts';
+import { duplicateMessage, type PodSource, type PodUpdate } from '../policies/pod-actions/wanted-pods.ts';
 import { podText } from '../policies/pod/pod-kinds.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { problemText, type SourceProblem, type SourceUpdate } from './source.ts';
+import { SourcePods } from './source-pods.ts';
 
 /** The first list of a source has been passed on. Until all sources are seen, no unknown pod is removed. */
 export interface SourceSeen {
@@ -67,7 +62,7 @@ function sourceFollower(
   source: PodSource,
   { now, onProblem, onBlocked, recorder }: PodConfigOptions,
 ): (update: SourceUpdate) => PodConfigEvent[] {
-  let known: KnownPods = new Map();
+  const ofSource = new SourcePods(source);
   let isSeen = false;
   let reported = new Set<string>();
   const report = (problems: readonly SourceProblem[]) => {
@@ -84,9 +79,7 @@ function sourceFollower(
       report(problems);
       return [];
     }
-    const { unique, repeated } = byUid(pods);
-    const next = podUpdates(known, source, unique, rfc3339Nano(now()));
-    known = next.known;
+    const next = ofSource.take(pods, rfc3339Nano(now()));
     const problemOf = (message: string) => ({ source, field: 'metadata', message });
     const duplicates = next.duplicates.map((pod) => ({
       pod,
@@ -99,23 +92,12 @@ function sourceFollower(
     report([
       ...problems,
       ...duplicates.map(({ problem }) => problem),
-      ...repeated.map((pod) => problemOf(sameUidMessage(pod))),
+      ...next.repeated.map((pod) => problemOf(sameUidMessage(pod))),
     ]);
     if (restored || isSeen) return [...next.updates];
     isSeen = true;
     return [...next.updates, { type: 'SOURCE_SEEN', source }];
   };
-}
-
-/** The UID alone says which pod is meant, and so no two pods may have one: of several, the first counts. */
-function byUid(pods: readonly Pod[]): { unique: readonly Pod[]; repeated: readonly Pod[] } {
-  const taken = new Set<string>();
-  const repeated: Pod[] = [];
-  for (const pod of pods) {
-    if (taken.has(pod.metadata.uid)) repeated.push(pod);
-    taken.add(pod.metadata.uid);
-  }
-  return { unique: repeated.length === 0 ? pods : pods.filter((pod) => !repeated.includes(pod)), repeated };
 }
 
 function sameUidMessage(pod: Pod): string {

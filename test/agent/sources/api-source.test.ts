@@ -7,6 +7,7 @@ import { podConfig, type PodConfigEvent } from '../../../src/agent/sources/pod-c
 import { problemText, type SourceUpdate } from '../../../src/agent/sources/source.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { Node, Pod } from '../../../src/types/kubernetes.ts';
+import { CountedReads } from '../../support/counted-work.ts';
 import { ScriptedApi, type WatchCall } from '../../support/scripted-api.ts';
 
 let clock: VirtualClock;
@@ -45,6 +46,21 @@ const uids = () => last().pods?.map(({ metadata }) => metadata.uid);
 const problems = () => last().problems.map(problemText);
 
 describe('the source api', () => {
+  test('looks at no other pod when one has changed', async () => {
+    const readsOf = async (count: number) => {
+      const reads = new CountedReads();
+      follow();
+      const objects = Array.from({ length: count }, (_, index) => pod(`pod-${index}`, `u-${index}`));
+      const watch = await listed(...reads.of(objects));
+      reads.reads = 0;
+      watch.send('MODIFIED', pod('pod-5', 'u-5', {}, { resourceVersion: '11' }));
+      expect(uids()).toHaveLength(count);
+      subscription.unsubscribe();
+      return reads.reads;
+    };
+    expect(await readsOf(1000)).toBe(await readsOf(10));
+  });
+
   test('asks for the pods of this node once the server has said whether the node exists', async () => {
     node.next({ isKnown: false });
     follow();

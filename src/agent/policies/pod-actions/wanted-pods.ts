@@ -23,7 +23,7 @@ export interface PodUpdate {
 }
 
 /** A pod as its source last listed it, and as it has been passed on. */
-interface ListedPod {
+export interface ListedPod {
   readonly given: Pod;
   readonly pod: Pod;
 }

@@ -24,7 +24,7 @@ describeOnContainerd('faulty calls', ({ containerd, openBed, closeBeds }) => {
   });
 
   const start = (...flags: string[]) =>
-    bed.start('--container-runtime-endpoint', proxy.endpoint, '--runtime-request-timeout', '3s', ...flags);
+    bed.start('--container-runtime-endpoint', proxy.endpoint, '--runtime-request-timeout', '10s', ...flags);
   const serve = (...names: string[]) => {
     for (const name of names) bed.apply(name, { containers: [bed.server()] });
   };
