@@ -39,8 +39,8 @@ afterEach(async () => {
   rmSync(rootDir, { recursive: true });
 });
 
-function begin(clock: Clock = systemClock): void {
-  const context = { ...testContext({ clock }), sync: ignore, onAllocatable: ignore, reportNow: ignore };
+function begin(clock: Clock = systemClock, onAllocatable: () => void = ignore): void {
+  const context = { ...testContext({ clock }), sync: ignore, onAllocatable, reportNow: ignore };
   const folder = join(rootDir, 'device-plugins');
   devices = new DeviceManager(context, folder, new DevicesFile(checkpointIn(folder), context.logger));
   const registryDir = join(rootDir, 'plugins_registry');
@@ -121,6 +121,21 @@ test('as many devices can be had as are healthy, and the node keeps the others i
   await until('1 of 2');
   one.list(healthy('a', 'b', 'c'));
   await until('3 of 3');
+});
+
+test('however many lists come at once, pods that wait are asked once', async () => {
+  const clock = new VirtualClock();
+  let asked = 0;
+  begin(clock, () => {
+    asked++;
+  });
+  for (let time = 0; time < 30; time++) devices.changes.next();
+  expect(asked).toBe(0);
+  await clock.advance(0);
+  expect(asked).toBe(1);
+  devices.changes.next();
+  await clock.advance(0);
+  expect(asked).toBe(2);
 });
 
 test('a plugin that ends its list is not asked for it again: none of its devices can be had, and after five minutes there are none', async () => {

@@ -10,6 +10,7 @@ import type { Register } from '../../runtime/devices/registration-socket.ts';
 import { join } from 'node:path';
 import type { RegisterRequest } from '../../runtime/devices/device-messages.ts';
 import { unlessAborted } from '../../../system/promises.ts';
+import type { TimerHandle } from '../../../types/clock.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { ActorContext } from '../actor-context.ts';
 import type { AgentCore } from '../cluster/cluster-parts.ts';
@@ -41,6 +42,7 @@ export class DevicePlugins implements NodeDevicePlugins {
   readonly #connect: DevicePluginsParts['connect'];
   #isStopped = false;
   #opening: Promise<void> = Promise.resolve();
+  #telling: TimerHandle | undefined;
 
   constructor(core: DevicePluginsCore, { devices, listen, connect }: DevicePluginsParts) {
     this.#context = core;
@@ -48,10 +50,7 @@ export class DevicePlugins implements NodeDevicePlugins {
     this.#connect = connect;
     this.#socket = listen((request) => this.#register(request));
     devices.healthChanges.subscribe((uids) => core.sync(uids));
-    devices.changes.subscribe(() => {
-      core.onAllocatable();
-      core.reportNow();
-    });
+    devices.changes.subscribe(() => this.#tellLater(core));
   }
 
   /** Resources that a former agent knew wait for their plugins from now on. */
@@ -64,6 +63,7 @@ export class DevicePlugins implements NodeDevicePlugins {
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#opening;
+    if (this.#telling !== undefined) this.#context.clock.clearTimeout(this.#telling);
     this.#socket.close();
     for (const plugin of this.#plugins.values()) plugin.stop();
   }
@@ -97,6 +97,15 @@ export class DevicePlugins implements NodeDevicePlugins {
       const state = typeof value === 'string' ? value : value.Connected;
       return { resource, state, since, problem, deviceCount, healthyCount };
     });
+  }
+
+  /** Once, however many lists have come in this turn: all pods that wait ask again. */
+  #tellLater(core: DevicePluginsCore): void {
+    this.#telling ??= core.clock.setTimeout(() => {
+      this.#telling = undefined;
+      core.onAllocatable();
+      core.reportNow();
+    }, 0);
   }
 
   async #open(): Promise<void> {
