@@ -118,4 +118,12 @@ export const DEVICE_MUTANTS: readonly Mutant[] = [
     find: `    this.#parts.devices.gone(this.#parts.resource);\n`,
     replace: '',
   },
+  {
+    name: 'gap-between-plugins',
+    breaks: 'A plugin that serves is let go of before the one that is to replace it has answered (devices)',
+    file: PLUGIN,
+    find: `    const client = this.#parts.open(resource, successor?.endpoint ?? '');`,
+    replace: `    this.#disconnect();
+    const client = this.#parts.open(resource, successor?.endpoint ?? '');`,
+  },
 ];

@@ -37,6 +37,8 @@ interface Listener extends FolderUser {
 const THERE_MS = [20_000, 120_000, 1_200_000];
 /** The last ones are longer than the node keeps its capacity. */
 const AWAY_MS = [1, 500, 10_000, 400_000, 800_000];
+const REPLACED = 0.4;
+const OVERLAP_MS = [1_000, 20_000, 60_000];
 const NOTICED_MS = 2_000;
 const WRITE_MS = 30;
 const SLOW_WRITE_MS = 10_000;
@@ -55,6 +57,8 @@ const WRONG: readonly Partial<RegisterRequest>[] = [
 export class DevicePluginFolder {
   readonly #options: DevicePluginFolderOptions;
   readonly #there = new Map<string, DevicePluginLife>();
+  /** The agent has been told that their sockets are gone. */
+  readonly #withdrawn = new WeakSet<DevicePluginLife>();
   /** By the endpoint. */
   readonly #endpoints = new Map<string, DevicePluginLife>();
   readonly #ordinals = new Map<string, number>();
@@ -141,7 +145,10 @@ export class DevicePluginFolder {
   }
 
   connect(resource: string, endpoint: string, user: FolderUser): SimulatedDeviceConnection {
-    return new SimulatedDeviceConnection({ ...user, resource, life: this.#endpoints.get(endpoint) });
+    const life = this.#endpoints.get(endpoint);
+    const isNeeded = () =>
+      this.#listener?.clock === user.clock && life !== undefined && !this.#withdrawn.has(life);
+    return new SimulatedDeviceConnection({ ...user, resource, life, isNeeded });
   }
 
   #appears(devices: DevicesOfNode): void {
@@ -162,10 +169,24 @@ export class DevicePluginFolder {
   #vanishes(devices: DevicesOfNode, life: DevicePluginLife): void {
     const { world, tell } = this.#options;
     if (!world.misbehaves() || !life.isAlive) return;
+    if (life.draw('successor') < REPLACED) {
+      this.#replaced(devices, life);
+      return;
+    }
     life.die();
     this.#there.delete(devices.resource);
     tell(`the device plugin of ${devices.resource} dies`);
     this.#away(devices);
+  }
+
+  /** Another one registers while it serves: it ends some time later, whether that has been taken or not. */
+  #replaced(devices: DevicesOfNode, life: DevicePluginLife): void {
+    this.#options.tell(`the device plugin of ${devices.resource} is replaced`);
+    this.#appears(devices);
+    this.#options.clock.setTimeout(
+      () => life.die(),
+      drawnMs(OVERLAP_MS, life.draw('overlap'), life.draw('ms')),
+    );
   }
 
   #away(devices: DevicesOfNode): void {
@@ -186,7 +207,8 @@ export class DevicePluginFolder {
     for (let time = 0; time < times; time++)
       listener.clock.setTimeout(
         () => {
-          if (this.#listener !== listener || !life.isAlive) return;
+          const isLast = this.#there.get(life.resource) === life;
+          if (this.#listener !== listener || !life.isAlive || !isLast) return;
           const endpoint = `${this.#key('socket').replaceAll('/', '-')}.sock`;
           this.#endpoints.set(endpoint, life);
           if (life.isFound && this.#watcher) {
@@ -211,6 +233,7 @@ export class DevicePluginFolder {
     life.onDeath.add(() => clock.setTimeout(() => served.close(), NOTICED_MS));
     void served.verify?.(new AbortController().signal).then((problem) => {
       if (problem === undefined) return;
+      this.#withdrawn.add(life);
       served.close();
       this.#registersAgain(listener, life);
     });

@@ -19,6 +19,8 @@ export interface DevicesWitness {
   failed(resource: string): void;
   /** A registration has been taken that must be refused. */
   takenWrongly(resource: string): void;
+  /** A plugin that serves is let go of, though no other one has taken its place. */
+  letGo(resource: string): void;
 }
 
 export interface SimulatedDeviceConnectionOptions {
@@ -28,6 +30,8 @@ export interface SimulatedDeviceConnectionOptions {
   /** Of the agent: nothing is answered when it is dead. */
   readonly clock: Clock;
   readonly witness: DevicesWitness;
+  /** Whether the agent is to go on with the plugin as long as that lists its devices. */
+  readonly isNeeded: () => boolean;
 }
 
 /** The variable in which a container finds the IDs of its devices. */
@@ -45,6 +49,7 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
   readonly #options: SimulatedDeviceConnectionOptions;
   readonly #closed = new AbortController();
   #hasListed = false;
+  #isListing = false;
 
   constructor(options: SimulatedDeviceConnectionOptions) {
     this.#options = options;
@@ -75,6 +80,7 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
         onDevices(devices);
       }, 1);
     const broken = this.#untilBroken(signal, reject);
+    this.#isListing = true;
     try {
       if (life?.isAlive === true) {
         life.onList.add(told);
@@ -85,6 +91,7 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
       await promise;
     } finally {
       broken();
+      this.#isListing = false;
       life?.onList.delete(told);
       // While another registration is being connected, what this one has told still counts.
       if (!signal.aborted) witness.silent(resource);
@@ -130,10 +137,13 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
 
   retire(): void {
     // What it has been asked, it answers.
+    this.#isListing = false;
   }
 
   close(): void {
-    if (this.#hasListed) this.#options.witness.silent(this.#options.resource);
+    const { life, resource, witness, isNeeded } = this.#options;
+    if (this.#hasListed && this.#isListing && life?.isAlive === true && isNeeded()) witness.letGo(resource);
+    if (this.#hasListed) witness.silent(resource);
     this.#closed.abort(new StateletError('Unavailable', 'the connection was closed'));
   }
 

@@ -114,6 +114,11 @@ export class DevicesJudge implements DevicesWitness {
     this.#options.violated(undefined, `a plugin of ${resource} is registered that says what makes no sense`);
   }
 
+  letGo(resource: string): void {
+    const what = `the plugin of ${resource} serves, and is let go of before another one has taken its place`;
+    this.#options.violated(undefined, what);
+  }
+
   /** The agent has made the configuration of a container. */
   configured(
     { metadata: { uid }, spec }: Pod,

@@ -68,7 +68,9 @@ export class PreemptionJudge {
     });
   }
 
+  /** A pod that has no place yet asks for what it was last granted, if it was: its resize comes after. */
   #asking(record: PodRecord): PodRecord {
+    if (!record.isAdmitted && !record.mayRunUnadmitted) return record;
     return { ...record, pod: this.#options.desired(record.uid) ?? record.pod };
   }
 

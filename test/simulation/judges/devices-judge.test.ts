@@ -194,3 +194,11 @@ test('a status that says of a device, or of the node, what is not so', () => {
     `the node is said to have 2 of 2 devices of ${GPU}, and has 1 of 2`,
   );
 });
+
+test('a plugin that is let go of while it serves is reported', () => {
+  const { judge, reported } = bed();
+  judge.letGo(GPU);
+  expect(reported()).toEqual([
+    `undefined: the plugin of ${GPU} serves, and is let go of before another one has taken its place`,
+  ]);
+});
