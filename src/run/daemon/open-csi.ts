@@ -32,7 +32,9 @@ export function openCsi(core: AgentCore, { csi, cluster, nodeName }: CsiDeps): N
       core.removeOrphans();
     },
     objects: new CsiNodeObjects(cluster.api, nodeName),
+    csiDriver: (name) => csi.csiDriver(name),
   });
+  drivers.start();
   return {
     podsKnown: () => volumes.podsKnown(),
     handlers: drivers.handlers,

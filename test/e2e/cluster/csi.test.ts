@@ -109,12 +109,15 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
   test('it is staged once for two pods, published for each, and nothing is left after the last one', async () => {
     await csiDriver({ podInfoOnMount: true });
     const topology = { segments: { 'topology.disk.csi.test/rack': 'r1' } };
+    const own = `${IN_STORAGE}/csinodes/${NODE_NAME}`;
+    const isMade = async () => (await cluster.controlPlane.read(own)) !== undefined;
+    await waitFor(isMade, { what: 'the CSINode to be made without a driver', pauseMs: 100 });
     const driver = open({ info: { maxVolumes: 7, topology } });
     await driver.start();
     const { metadata } = await cluster.node();
     expect(metadata.labels).toMatchObject(topology.segments);
     expect(metadata.annotations?.['csi.volume.kubernetes.io/nodeid']).toBe(`{"${DRIVER}":"disk-node"}`);
-    const csiNode = await cluster.controlPlane.read<CSINode>(`${IN_STORAGE}/csinodes/${NODE_NAME}`);
+    const csiNode = await cluster.controlPlane.read<CSINode>(own);
     expect(csiNode?.spec.drivers).toEqual([
       {
         name: DRIVER,
@@ -187,8 +190,7 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
       ['NodeUnpublishVolume', 'NodeUnpublishVolume', 'NodeUnstageVolume'].map((call) => `${call} ${handle}`),
     );
     driver.kill({ removesSocket: true });
-    const listed = `${IN_STORAGE}/csinodes/${NODE_NAME}`;
-    const gone = async () => !JSON.stringify(await cluster.controlPlane.read(listed)).includes(DRIVER);
+    const gone = async () => !JSON.stringify(await cluster.controlPlane.read(own)).includes(DRIVER);
     await waitFor(gone, { what: 'the API server to be told that the driver is gone', pauseMs: 100 });
   });
 

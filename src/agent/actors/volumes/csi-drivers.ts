@@ -1,6 +1,6 @@
 /** The CSI drivers of this node: they register at the folder of plugins, and the API server is told of them. */
 import { bestVersion, csiOfferProblem } from '../../policies/volumes/csi-source.ts';
-import type { RegisteredCsiDriver } from '../../policies/volumes/csi-registration.ts';
+import { allocatablePeriodMs, type RegisteredCsiDriver } from '../../policies/volumes/csi-registration.ts';
 import type {
   PluginHandler,
   PluginHandlers,
@@ -10,13 +10,17 @@ import type {
 import { CsiDriver } from '../../runtime/volumes/csi/csi-driver.ts';
 import type { CsiDriverRegistry } from '../../runtime/volumes/csi/csi-driver-registry.ts';
 import { OneAtATime } from '../../../system/promises.ts';
+import { sleep } from '../../../system/timer.ts';
 import { untilDone } from '../../../system/until-done.ts';
+import type { StorageObjects } from '../../../types/api-objects.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { ActorContext } from '../actor-context.ts';
 
 const CSI_PLUGIN_TYPE = 'CSIPlugin';
 /** Between tries to tell the API server that a driver is gone. */
 const RETRY = { firstMs: 1_000, mostMs: 60_000 };
+/** The node is registered within moments. */
+const FIRST_TRIES = { firstMs: 250, mostMs: 10_000 };
 
 export interface CsiDriversParts {
   readonly drivers: CsiDriverRegistry;
@@ -24,9 +28,12 @@ export interface CsiDriversParts {
   readonly onRegistered: (name: string) => void;
   /** Where the API server is told of drivers. */
   readonly objects: {
+    /** Makes what drivers are told in, while there is none. */
+    init(signal: AbortSignal): Promise<void>;
     add(driver: RegisteredCsiDriver, signal: AbortSignal): Promise<void>;
     remove(name: string, signal: AbortSignal): Promise<void>;
   };
+  readonly csiDriver: StorageObjects['csiDriver'];
 }
 
 export class CsiDrivers {
@@ -52,6 +59,12 @@ export class CsiDrivers {
     return new Map([[CSI_PLUGIN_TYPE, handler]]);
   }
 
+  /** As with the kubelet, the API server has a CSINode also while there is no driver: the scheduler reads it. */
+  start(): void {
+    const init = () => this.#writes.run(() => this.#parts.objects.init(this.#life.signal));
+    void this.#untilDone(FIRST_TRIES, init, 'Cannot make the CSINode').catch(() => undefined);
+  }
+
   /** Drivers that go from now on stay known to the API server: this agent ends, not they. */
   stop(): void {
     this.#life.abort();
@@ -62,19 +75,23 @@ export class CsiDrivers {
     const version = bestVersion(supportedVersions) ?? '';
     const driver = new CsiDriver(name, endpoint, version, this.#context.measurements?.csi);
     let isRegistered = false;
+    const served = new AbortController();
+    const signal = AbortSignal.any([served.signal, this.#life.signal]);
     return {
-      verify: async (signal) => {
+      verify: async (asked) => {
         try {
-          await this.#add(driver, AbortSignal.any([signal, this.#life.signal]));
+          await this.#add(driver, AbortSignal.any([asked, signal]));
           drivers.register(driver);
           isRegistered = true;
           this.#parts.onRegistered(name);
+          void this.#keepAllocatable(driver, signal).catch(() => undefined);
           return undefined;
         } catch (error) {
           return errorMessage(error);
         }
       },
       close: () => {
+        served.abort();
         drivers.unregister(driver);
         if (isRegistered && !this.#life.signal.aborted) void this.#remove(name);
         isRegistered = false;
@@ -89,6 +106,35 @@ export class CsiDrivers {
     await this.#writes.run(() => this.#parts.objects.add(registered, signal));
   }
 
+  /** Asks again how many volumes the node can have, where the driver's object says how often. Rejects when the driver goes. */
+  async #keepAllocatable(driver: CsiDriver, signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#context;
+    const period = async () => allocatablePeriodMs(await this.#parts.csiDriver(driver.name));
+    const failed = (error: unknown) => {
+      signal.throwIfAborted();
+      const message = `Cannot ask the CSI driver ${driver.name} again how many volumes the node can have`;
+      logger.debug({ driver: driver.name }, `${message}: ${errorMessage(error)}`);
+    };
+    let periodMs: number | undefined;
+    const read = async () => void (periodMs = await period());
+    await this.#untilDone(RETRY, read, `Cannot read the CSIDriver ${driver.name}`, signal);
+    while (periodMs !== undefined) {
+      await sleep(clock, periodMs, signal);
+      await this.#add(driver, signal).then(read).catch(failed);
+    }
+  }
+
+  #untilDone(
+    pauses: typeof RETRY,
+    work: () => Promise<void>,
+    failure: string,
+    signal = this.#life.signal,
+  ): Promise<void> {
+    const { clock, logger } = this.#context;
+    const onFailure = (problem: string) => logger.debug({}, `${failure}: ${problem}`);
+    return untilDone(clock, work, { ...pauses, signal, onFailure });
+  }
+
   /** Until it is told, or the driver is there again. */
   async #remove(name: string): Promise<void> {
     const { signal } = this.#life;
@@ -97,12 +143,7 @@ export class CsiDrivers {
       this.#writes.run(async () => {
         if (drivers.versionOf(name) === undefined) await objects.remove(name, signal);
       });
-    const { clock, logger } = this.#context;
-    const onFailure = (problem: string) =>
-      logger.debug(
-        { driver: name },
-        `Cannot tell the API server that the CSI driver ${name} is gone: ${problem}`,
-      );
-    await untilDone(clock, remove, { ...RETRY, signal, onFailure }).catch(() => undefined);
+    const failure = `Cannot tell the API server that the CSI driver ${name} is gone`;
+    await this.#untilDone(RETRY, remove, failure).catch(() => undefined);
   }
 }

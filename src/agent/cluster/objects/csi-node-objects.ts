@@ -23,6 +23,12 @@ export class CsiNodeObjects {
     this.#nodeName = nodeName;
   }
 
+  /** Makes the CSINode without drivers, where there is none. Rejects where there is no Node yet. */
+  async init(signal: AbortSignal): Promise<void> {
+    const node = await this.#patchNode(() => undefined, signal);
+    await this.#changeCsiNode(() => undefined, signal, node.metadata.uid ?? '');
+  }
+
   /** Rejects where the driver does not fit what the Node says, and where the server does not take it. */
   async add(driver: RegisteredCsiDriver, signal: AbortSignal): Promise<void> {
     const node = await this.#patchNode((current) => driverLabels(current, driver), signal);
@@ -52,7 +58,7 @@ export class CsiNodeObjects {
       try {
         const current = await this.#found(target, signal);
         const before = current ?? (nodeUID && newCsiNode(this.#nodeName, nodeUID));
-        const wanted = before ? changed(before) : undefined;
+        const wanted = before ? (changed(before) ?? (current ? undefined : before)) : undefined;
         if (wanted === undefined) return;
         if (current) await this.#api.update<CSINode>(target, wanted, { signal });
         else await this.#api.create<CSINode>({ resource: 'csinodes' }, wanted, { signal });

@@ -1,6 +1,6 @@
 /** What the API server is told of the CSI drivers of a node: in its Node object and in its CSINode. */
 import { StateletError } from '../../../types/errors.ts';
-import type { CSINode, Node } from '../../../types/kubernetes.ts';
+import type { CSIDriver, CSINode, Node } from '../../../types/kubernetes.ts';
 
 export interface RegisteredCsiDriver {
   readonly name: string;
@@ -9,6 +9,17 @@ export interface RegisteredCsiDriver {
   /** 0: no limit is known. */
   readonly maxVolumes: number;
   readonly topology: Readonly<Record<string, string>>;
+}
+
+/** The API server takes no shorter period. */
+const ALLOCATABLE_PERIOD_MIN_SECONDS = 10;
+const DAY_SECONDS = 86_400;
+
+/** How often the driver is asked how many volumes the node can have; undefined where it is asked at its registration alone. */
+export function allocatablePeriodMs(object: CSIDriver | undefined): number | undefined {
+  const seconds = object?.spec.nodeAllocatableUpdatePeriodSeconds ?? 0;
+  if (seconds <= 0) return undefined;
+  return Math.min(Math.max(seconds, ALLOCATABLE_PERIOD_MIN_SECONDS), DAY_SECONDS) * 1_000;
 }
 
 type CsiNodeEntry = CSINode['spec']['drivers'][number];

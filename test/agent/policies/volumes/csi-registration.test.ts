@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import {
+  allocatablePeriodMs,
   driverLabels,
   newCsiNode,
   type RegisteredCsiDriver,
@@ -18,6 +19,13 @@ const DISK: RegisteredCsiDriver = {
 };
 const node = (annotations = {}, labels = {}): Node => ({ metadata: { name: 'a', annotations, labels } });
 const entry = { name: 'disk', nodeID: 'n1', topologyKeys: ['disk/rack'], allocatable: { count: 3 } };
+
+test('the period in which a driver is asked again is within bounds', () => {
+  const period = (nodeAllocatableUpdatePeriodSeconds: number) =>
+    allocatablePeriodMs({ spec: { nodeAllocatableUpdatePeriodSeconds } });
+  expect([period(60), period(1), period(1e9), period(0)]).toEqual([60_000, 10_000, 86_400_000, undefined]);
+  expect([allocatablePeriodMs(undefined), allocatablePeriodMs({ spec: {} })]).toEqual([undefined, undefined]);
+});
 
 test('the Node gets the ID that the driver gave it, beside those of others, and the labels of its topology', () => {
   expect(driverLabels(node({ [ANNOTATION]: '{"other":"x"}' }), DISK)).toEqual({

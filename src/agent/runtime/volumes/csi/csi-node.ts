@@ -104,6 +104,10 @@ export class CsiNode implements CsiMounts, PodWaits {
     this.#staging = staging;
   }
 
+  csiDriver(name: string): Promise<CSIDriver | undefined> {
+    return this.#parts.storage.csiDriver(name);
+  }
+
   /** The step of one of its volumes that the pod waits for. */
   waitOf(podUID: string): PodWait | undefined {
     return this.#staging?.waitOf(podUID) ?? this.#waits.waitOf(podUID);
@@ -116,7 +120,7 @@ export class CsiNode implements CsiMounts, PodWaits {
     const source = sourceOf(pod, own, claimed);
     const name = csiVolumeName({ claimed, volume: own });
     const volume = { pod, paths, source, name, isPublished: state.readyAs !== undefined };
-    const object = await this.#parts.storage.csiDriver(source.driver);
+    const object = await this.csiDriver(source.driver);
     const problem = lifecycleProblem(source, object);
     if (problem !== undefined) throw new StateletError('FailedPrecondition', problem);
     const isRepublished = object?.spec.requiresRepublish === true;
