@@ -133,14 +133,15 @@ export class TestCsiDriver {
       servedMethod(NODE_EXPAND, async (request) => {
         this.expanded.push(request);
         this.#mustHave('NodeExpandVolume', request, ['volumeId', 'volumePath']);
-        if (mountsOf(request.volumePath) === 0)
-          this.violations.push(`${request.volumeId} grown before it is published`);
+        this.#mustBePublished(request.volumePath, `${request.volumeId} grown before it is published`);
         await this.#called('NodeExpandVolume', request.volumeId);
         return {};
       }),
-      servedMethod(NODE_GET_STATS, ({ volumeId, path }) => {
+      servedMethod(NODE_GET_STATS, async (request) => {
+        const { volumeId, path } = request;
         this.calls.push(`NodeGetVolumeStats ${volumeId}`);
-        if (mountsOf(path) === 0) this.violations.push(`figures of ${path}, where nothing is published`);
+        this.#mustHave('NodeGetVolumeStats', request, ['volumeId', 'path']);
+        this.#mustBePublished(path, `figures of ${path}, where nothing is published`);
         return Promise.resolve({ usage: [{ available: 6, total: 7, used: 1, unit: 'BYTES' }] });
       }),
       servedMethod(NODE_STAGE, async (request) => {
@@ -200,11 +201,21 @@ export class TestCsiDriver {
   }
 
   #mustHave<Request extends object>(
-    call: CsiCall,
+    call: CsiCall | 'NodeGetVolumeStats',
     request: Request,
     fields: readonly (keyof Request)[],
   ): void {
-    for (const field of fields) if (!request[field]) this.violations.push(`${call} without ${String(field)}`);
+    for (const field of fields)
+      if (!request[field]) this.#refuse('InvalidArgument', `${call} without ${String(field)}`);
+  }
+
+  #mustBePublished(path: string, violation: string): void {
+    if (mountsOf(path) === 0) this.#refuse('NotFound', violation);
+  }
+
+  #refuse(kind: ErrorKind, violation: string): never {
+    this.violations.push(violation);
+    throw new StateletError(kind, violation);
   }
 
   async #called(call: CsiCall, volume: string): Promise<void> {
