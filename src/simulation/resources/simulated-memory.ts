@@ -53,6 +53,8 @@ export interface MemoryUse {
 
 export class SimulatedMemory {
   readonly #options: SimulatedMemoryOptions;
+  /** What was drawn for each container: what it has at its start is a share of its request. */
+  readonly #drawn = new WeakMap<ContainerTruth, Growth>();
 
   constructor(options: SimulatedMemoryOptions) {
     this.#options = options;
@@ -91,11 +93,17 @@ export class SimulatedMemory {
     return late;
   }
 
-  #growthOf({ uid, metadata: { name } }: ContainerTruth): Growth {
-    const { random, requestOf, habits: { shares, ...leak } = HABITS } = this.#options;
-    const key = `memory/${uid}/${name}`;
-    const share = drawn(shares, random(key)) ?? 1;
-    const atStart = share * Math.max(LEAST_BYTES, requestOf(uid, name));
-    return drawnGrowth(random, key, { atStart, ...leak });
+  #growthOf(truth: ContainerTruth): Growth {
+    const { uid, metadata } = truth;
+    const { atStart: share, perMs } = this.#drawn.get(truth) ?? this.#draw(truth);
+    return { atStart: share * Math.max(LEAST_BYTES, this.#options.requestOf(uid, metadata.name)), perMs };
+  }
+
+  #draw(truth: ContainerTruth): Growth {
+    const { random, habits: { shares, ...leak } = HABITS } = this.#options;
+    const key = `memory/${truth.uid}/${truth.metadata.name}`;
+    const growth = drawnGrowth(random, key, { atStart: drawn(shares, random(key)) ?? 1, ...leak });
+    this.#drawn.set(truth, growth);
+    return growth;
   }
 }
