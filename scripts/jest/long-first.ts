@@ -14,6 +14,7 @@ const LONG = [
   'e2e/cri/runtime/death',
   'e2e/cluster/volumes',
   'simulation/seeds/',
+  'simulation/several-nodes',
   'e2e/cri/node/eviction',
   'e2e/cluster/server-faults',
   'e2e/cri/runtime/faulty-calls',

@@ -48,7 +48,7 @@ const FILES = [
   'agent/server/(endpoints|inspector|node/node-server|open-logger)',
   'agent/server/routes/system-log(s|-queries)',
   'page/server/page-server',
-  'simulation/(simulation|api/api-contract)',
+  'simulation/(several-nodes|simulation|api/api-contract)',
   'agent/sources/(api-source-real-server|file-source)',
   'agent/sources/manifests/manifest-yaml',
   'system/(compiled-code|dbus/dbus-connection|file-lock|plain-file|replace-file|run-command)',
