@@ -196,11 +196,4 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     find: `await this.#parts.known.note(pod.metadata.uid, id, { given: after });`,
     replace: `await this.#parts.known.written(pod.metadata.uid);`,
   },
-  {
-    name: 'resize-call-not-remembered',
-    breaks: 'A next agent does not know that a container may have been given what it is not to have (I10)',
-    file: RESIZER,
-    find: `    if (resize.hasBegun) return;`,
-    replace: `    if (!resize.hasBegun) return;`,
-  },
 ];

@@ -184,3 +184,27 @@ test('what a resize gives back is offered to a pod that waits for room', async (
   resize(agent, 'large', 1_000);
   expect(await agent.verdict()).toEqual(ALL_WELL);
 });
+
+test.each([
+  ['larger', 500, 1_500],
+  ['smaller', 1_500, 500],
+])(
+  'a resize to %s that an agent dies of, and that is taken back before the next one starts, leaves nothing behind',
+  async (_, before, after) => {
+    const agent = node('4');
+    const [uid] = await running(agent, ['web', wanting('1')]);
+    resize(agent, 'web', before);
+    await agent.until(() => cpuOf(agent, uid) === `${before}m`, 'the first resize');
+    await agent.clock.advance(10_000);
+    resize(agent, 'web', after);
+    // The runtime carries it out all the same.
+    await agent.untilCalled(uid, 'UpdateContainerResources');
+    agent.crash(1_000);
+    await agent.until(() => agent.host.agentRun === undefined, 'the agent to be dead');
+    resize(agent, 'web', before);
+    await agent.until(() => agent.host.agentRun !== undefined, 'the next agent');
+    await agent.untilState(uid, 'Syncing.Settled');
+    expect(agent.told(uid, /^container main .* runs/)).toHaveLength(1);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  },
+);
