@@ -1,7 +1,7 @@
 /** What `/metrics` shows of the node as it is at the scrape: the kubelet's gauges, and the agent's own. */
 import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
 import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
-import { usedVolumes, VOLUME_KINDS, volumeKind } from '../../policies/volumes/volume-source.ts';
+import { qualifiedPlugin, usedVolumes, volumeKind } from '../../policies/volumes/volume-source.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import type { PodWorker, ServedPod } from '../../../types/served-pod.ts';
@@ -170,7 +170,7 @@ function byKind(pods: readonly ServedPod[]): [Labels, number][] {
 function pluginsOf(pod: Pod): readonly string[] {
   return usedVolumes(pod).flatMap((volume) => {
     try {
-      return VOLUME_KINDS[volumeKind(volume)].plugin;
+      return qualifiedPlugin(volumeKind(volume), volume.csi?.driver);
     } catch {
       return [];
     }

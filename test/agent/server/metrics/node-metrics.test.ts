@@ -74,9 +74,10 @@ test('volumes are counted by kind: those that are wanted, and those of pods with
       { name: 'a', emptyDir: {} },
       { name: 'b', secret: { secretName: 's' } },
       { name: 'c', nfs: { path: '/', server: 's' } },
+      { name: 'd', csi: { driver: 'disk.csi.test' } },
       { name: 'unused', emptyDir: {} },
     ];
-    const volumeMounts = ['a', 'b', 'c'].map((name) => ({ name, mountPath: `/${name}` }));
+    const volumeMounts = ['a', 'b', 'c', 'd'].map((name) => ({ name, mountPath: `/${name}` }));
     return { ...pod, spec: { ...pod.spec, volumes, containers: [{ name: 'main', volumeMounts }] } };
   };
   const pods = () =>
@@ -87,6 +88,8 @@ test('volumes are counted by kind: those that are wanted, and those of pods with
   const labels = (plugin: string, state: string) =>
     `{plugin_name="kubernetes.io/${plugin}",state="${state}"}`;
   expect(read({ pods, runtimePods }, 'volume_manager')).toEqual({
+    [`volume_manager_total_volumes${labels('csi:disk.csi.test', 'actual_state_of_world')}`]: '1',
+    [`volume_manager_total_volumes${labels('csi:disk.csi.test', 'desired_state_of_world')}`]: '2',
     [`volume_manager_total_volumes${labels('empty-dir', 'actual_state_of_world')}`]: '1',
     [`volume_manager_total_volumes${labels('secret', 'actual_state_of_world')}`]: '1',
     [`volume_manager_total_volumes${labels('empty-dir', 'desired_state_of_world')}`]: '2',
