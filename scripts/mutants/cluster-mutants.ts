@@ -74,8 +74,8 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     name: 'silence-is-removal',
     breaks: 'Pods are removed when the API server does not answer (rule 3)',
     file: SOURCE,
-    find: `    for (const object of objects) {`,
-    replace: `    for (const object of problem === undefined ? objects : []) {`,
+    find: `    for (const read of reads) {`,
+    replace: `    for (const read of problem === undefined ? reads : []) {`,
   },
   {
     name: 'expired-watch-goes-on',

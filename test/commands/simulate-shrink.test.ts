@@ -6,7 +6,7 @@ import { MUTANTS } from '../../scripts/mutants/list.ts';
 import { Workplace } from '../../scripts/mutants/workplace.ts';
 import type { Finished } from '../support/cli.ts';
 
-const LIMIT_MS = 240_000;
+const LIMIT_MS = 600_000;
 
 let workplace: Workplace;
 beforeAll(async () => {
