@@ -1,4 +1,4 @@
-export interface ChangedPart<T> {
+interface ChangedPart<T> {
   readonly start: number;
   /** Of the list before, from `start` on. */
   readonly removed: readonly T[];
