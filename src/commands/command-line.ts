@@ -253,6 +253,7 @@ function addSimulate(root: Command): void {
     .option('--pods <NUMBER>', 'how many names of pods each node has', '20')
     .option('--hours <NUMBER>', 'simulated time', '1')
     .option('--faults <LIST>', 'which faults happen: all, none, or names from the list below', 'all')
+    .option('--drivers <LIST>', 'what nodes may have drivers for: all, none, csi, dra', 'none')
     .option('--only <LIST>', 'run only the operations with these numbers')
     .option('--history <FILE>', 'write everything that happens to this file')
     .option(

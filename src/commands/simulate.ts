@@ -2,7 +2,8 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { parseDuration } from '../agent/policies/formats/duration.ts';
-import { ALL_FAULTS, type Fault } from '../simulation/plan/fault-kinds.ts';
+import { DRIVER_KINDS } from '../simulation/drivers/driver-kinds.ts';
+import { ALL_FAULTS } from '../simulation/plan/fault-kinds.ts';
 import { countOperations, type PlanOptions } from '../simulation/plan/plan.ts';
 import { shrink } from '../simulation/plan/shrink.ts';
 import {
@@ -20,6 +21,7 @@ export interface SimulateFlags {
   readonly pods: string;
   readonly hours: string;
   readonly faults: string;
+  readonly drivers: string;
   readonly only?: string;
   readonly history?: string;
   readonly shrink?: true;
@@ -147,6 +149,8 @@ function summary(
     `${String(result.tally.chosenByPlugins)} chosen by plugins`,
     `${String(result.tally.devicesAsked)} given devices`,
     `${String(result.tally.pinned)} given CPUs`,
+    `${String(result.tally.volumesPublished)} given volumes`,
+    `${String(result.tally.claimsPrepared)} claims prepared`,
     `${String(rejected)} rejected`,
     `${count(agentsKilled, 'agent')} killed`,
     `${String(failures)} of ${count(calls, 'call')} failed`,
@@ -177,10 +181,11 @@ function violation(
   return `${invariant} violated: ${who}: ${what}\n\nThe history of this pod:\n${lines}\nReplay:\n  ${replay}\n`;
 }
 
-function replayCommand({ seed, nodes, pods, hours, faults, only }: SimulationOptions): string {
+function replayCommand({ seed, nodes, pods, hours, faults, drivers = [], only }: SimulationOptions): string {
   const kinds = faults.length === ALL_FAULTS.length ? 'all' : faults.join() || 'none';
   const size = `--seed ${String(seed)} --nodes ${String(nodes)} --pods ${String(pods)} --hours ${String(hours)}`;
-  return `statelet simulate ${size} --faults ${kinds}${only ? ` --only ${formatOperations(only)}` : ''}`;
+  const own = drivers.length > 0 ? ` --drivers ${drivers.join()}` : '';
+  return `statelet simulate ${size} --faults ${kinds}${own}${only ? ` --only ${formatOperations(only)}` : ''}`;
 }
 
 function options(flags: SimulateFlags): SimulationOptions {
@@ -194,7 +199,8 @@ function options(flags: SimulateFlags): SimulationOptions {
   const { only } = flags;
   return {
     ...plan,
-    faults: faults(flags.faults),
+    faults: chosen('--faults', flags.faults, ALL_FAULTS),
+    drivers: chosen('--drivers', flags.drivers, DRIVER_KINDS),
     ...(only !== undefined && { only: parseOperations(only, () => countOperations(plan)) }),
   };
 }
@@ -243,14 +249,14 @@ function duration(flag: string, text: string): number {
   throw new StateletError('InvalidArgument', `${flag}: "${text}" is not a duration such as 30s, 10m or 1h`);
 }
 
-function faults(text: string): readonly Fault[] {
-  if (text === 'all') return ALL_FAULTS;
+function chosen<Name extends string>(flag: string, text: string, all: readonly Name[]): readonly Name[] {
+  if (text === 'all') return all;
   if (text === 'none') return [];
   return list(text).map((name) => {
-    const known = ALL_FAULTS.find((fault) => fault === name);
+    const known = all.find((one) => one === name);
     if (known !== undefined) return known;
-    const choices = ['all', 'none', ...ALL_FAULTS].join(', ');
-    throw new StateletError('InvalidArgument', `--faults: there is no "${name}"; choose from ${choices}`);
+    const choices = ['all', 'none', ...all].join(', ');
+    throw new StateletError('InvalidArgument', `${flag}: there is no "${name}"; choose from ${choices}`);
   });
 }
 

@@ -8,6 +8,9 @@ import { type Operation, plan, type PlanOptions } from './plan/plan.ts';
 import { findLeftover, findUnsettled, type Finding } from './judges/final-check.ts';
 import { keyedRandom } from './plan/seeded-random.ts';
 import { newTally, type Tally } from './tally.ts';
+import { drawnCsi } from './drivers/csi-plan.ts';
+import { drawnDra } from './drivers/dra-plan.ts';
+import type { DriverKind } from './drivers/driver-kinds.ts';
 import { drawnDevices } from './devices/devices-plan.ts';
 import { drawnPlacement } from './placement/placement-plan.ts';
 import { drawnPlugins } from './plugins/plugins-plan.ts';
@@ -18,6 +21,8 @@ export interface SimulationOptions extends PlanOptions {
   readonly faults: readonly Fault[];
   /** Numbers of the operations to carry out. Default: all. */
   readonly only?: readonly number[];
+  /** What nodes may have drivers for. Default: nothing. */
+  readonly drivers?: readonly DriverKind[];
   /** Receives each line of the history at once. */
   readonly onLine?: (line: string) => void;
   /** Hears of every transition of every agent: `ordinal` 1 is the first agent of the node. */
@@ -69,7 +74,19 @@ class Simulation {
   #violation: Violation | undefined;
 
   constructor(options: SimulationOptions) {
-    const { seed, nodes, pods, hours, faults, only, onLine, onProgress, untilMs, listen } = options;
+    const {
+      seed,
+      nodes,
+      pods,
+      hours,
+      faults,
+      drivers = [],
+      only,
+      onLine,
+      onProgress,
+      untilMs,
+      listen,
+    } = options;
     this.#began = this.#clock.now();
     this.#history = new History(() => this.#elapsedMs, onLine);
     this.#onProgress = onProgress;
@@ -86,6 +103,10 @@ class Simulation {
         plugins: drawnPlugins(ofNode),
         devices: drawnDevices(ofNode),
         placement: drawnPlacement(ofNode),
+        drivers: {
+          csi: drivers.includes('csi') ? drawnCsi(ofNode) : undefined,
+          dra: drivers.includes('dra') ? drawnDra(ofNode) : undefined,
+        },
         node: index + 1,
         clock: this.#clock,
         random: ofNode,

@@ -18,6 +18,9 @@ export interface Tally {
   devicesAsked: number;
   /** Containers that were started with CPUs of their own. */
   pinned: number;
+  /** How often CSI drivers have published volumes, and DRA drivers prepared claims. */
+  volumesPublished: number;
+  claimsPrepared: number;
   /** Pods that were not admitted. */
   rejected: number;
   agentsKilled: number;
@@ -43,6 +46,8 @@ export function newTally(): Tally {
     chosenByPlugins: 0,
     devicesAsked: 0,
     pinned: 0,
+    volumesPublished: 0,
+    claimsPrepared: 0,
     rejected: 0,
     agentsKilled: 0,
     calls: 0,

@@ -46,6 +46,23 @@ export async function sleep(clock: Clock, delayMs: number, signal: AbortSignal):
   }
 }
 
+/** Runs the work with a signal that aborts as `signal` does, and after that time. Leaves no timer behind. */
+export async function withinTime<T>(
+  clock: Clock,
+  limitMs: number,
+  signal: AbortSignal | undefined,
+  work: (limit: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = new AbortController();
+  const timeUp = () => limit.abort(new DOMException('the time limit is over', 'TimeoutError'));
+  const timer = clock.setTimeout(timeUp, limitMs);
+  try {
+    return await work(signal ? AbortSignal.any([signal, limit.signal]) : limit.signal);
+  } finally {
+    clock.clearTimeout(timer);
+  }
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   setTimeout: (callback, delayMs) => setTimeout(callback, delayMs),

@@ -36,6 +36,7 @@ const flags = (more: Partial<SimulateFlags> = {}): SimulateFlags => ({
   pods: '3',
   hours: '0.2',
   faults: 'all',
+  drivers: 'none',
   runs: '1',
   ...more,
 });
@@ -134,6 +135,11 @@ describe('wrong usage', () => {
     ['no nodes', { nodes: '0' }, '--nodes: "0" is not a whole number from 1 on'],
     ['half a pod', { pods: '1.5' }, '--pods: "1.5" is not a whole number from 1 on'],
     ['no time', { hours: '0' }, '--hours: "0" is not a number above 0, such as 0.5'],
+    [
+      'unknown drivers',
+      { drivers: 'csi,gpu' },
+      '--drivers: there is no "gpu"; choose from all, none, csi, dra',
+    ],
     [
       'an unknown fault',
       { faults: 'hang,fire' },
@@ -274,7 +280,8 @@ Replay:
   test('is replayed by the printed command', async () => {
     const { print, text } = printer();
     const { asked, run } = violating();
-    await expect(simulate(flags({ faults: 'hang,agent' }), print, run)).rejects.toThrow();
+    const wanted = flags({ faults: 'hang,agent', drivers: 'csi' });
+    await expect(simulate(wanted, print, run)).rejects.toThrow();
     const [, ...words] = /statelet simulate (.*)/.exec(text())![1]!.split(/ ?--/);
     const again = Object.fromEntries(words.map((word) => word.split(' '))) as Partial<SimulateFlags>;
     await expect(simulate({ runs: '1', ...again } as SimulateFlags, print, run)).rejects.toThrow();

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { CsiDriver } from '../../src/agent/runtime/volumes/csi/csi-driver.ts';
 import type { PublishRequest } from '../../src/agent/runtime/volumes/csi/csi-messages.ts';
 import { NEVER_ABORTED } from '../../src/system/promises.ts';
+import { systemClock } from '../../src/system/timer.ts';
 import { describeAsRoot } from '../agent/runtime/volumes/bed.ts';
 import { mountsOf, TestCsiDriver } from './test-csi-driver.ts';
 
@@ -26,7 +27,8 @@ beforeEach(async () => {
     capabilities: CAPABILITIES,
   });
   await double.listen();
-  driver = new CsiDriver('disk.csi.test', double.endpoint, '1.0.0');
+  const socket = { name: 'disk.csi.test', endpoint: double.endpoint, version: '1.0.0' };
+  driver = new CsiDriver(socket, { clock: systemClock });
   const [stagingPath, targetPath] = [join(dir, 'staging'), join(dir, 'pod', 'target')];
   for (const folder of [stagingPath, join(dir, 'pod'), join(storage, 'vol-1')])
     mkdirSync(folder, { recursive: true });

@@ -183,7 +183,7 @@ async function csiOf(
   { csi }: NodeParts,
 ): Promise<DaemonParts['csi']> {
   if (cluster === undefined || csi === undefined) return undefined;
-  const { openCsi } = await import('./open-csi.ts');
+  const { openCsi } = await import('../../agent/actors/volumes/open-csi.ts');
   return (core) => openCsi(core, { csi, cluster, nodeName });
 }
 

@@ -57,22 +57,25 @@ export class NodeRights {
       case 'configmaps':
       case 'secrets':
         return this.#whyNoContent(attempt, attempt.target.resource);
-      // No simulated pod has a claim, asks for a token or has trust bundles, and no simulated node has clients about whom it would ask.
-      // None has a driver of CSI or DRA, and Katalyst's objects are not simulated. Budgets are read by the user that writes taints.
-      case 'adminqosconfigurations':
-      case 'authconfigurations':
       case 'csidrivers':
-      case 'csinodes':
-      case 'customnodeconfigs':
-      case 'customnoderesources':
-      case 'customresourcedefinitions':
       case 'volumeattachments':
-      case 'clustertrustbundles':
-      case 'poddisruptionbudgets':
       case 'persistentvolumeclaims':
       case 'persistentvolumes':
       case 'resourceclaims':
+        return attempt.verb === 'get' ? undefined : cannot(attempt);
+      case 'csinodes':
+        return this.#whyNoCSINode(attempt);
       case 'resourceslices':
+        return attempt.verb === 'list' || attempt.verb === 'delete' ? undefined : cannot(attempt);
+      // No simulated pod asks for a token or has trust bundles, and no simulated node has clients about whom it would ask. Katalyst's
+      // objects are not simulated. Budgets are read by the user that writes taints.
+      case 'adminqosconfigurations':
+      case 'authconfigurations':
+      case 'customnodeconfigs':
+      case 'customnoderesources':
+      case 'customresourcedefinitions':
+      case 'clustertrustbundles':
+      case 'poddisruptionbudgets':
       case 'serviceaccounts':
       case 'tokenreviews':
       case 'subjectaccessreviews':
@@ -174,6 +177,14 @@ export class NodeRights {
     if (verb === 'create' || name === nodeName) return undefined;
     if (verb === 'get') return `node '${nodeName}' cannot read '${name}', ${onlyOwn}`;
     return `node "${nodeName}" is not allowed to modify node "${name}"`;
+  }
+
+  /** Only that of its own name. */
+  #whyNoCSINode(attempt: Attempt): string | undefined {
+    const { verb, target } = attempt;
+    if (verb === 'create') return undefined;
+    const isOwn = nameOf(target).name === this.#options.nodeName;
+    return isOwn && /^(?:get|update|patch)$/.test(verb) ? undefined : cannot(attempt);
   }
 
   #whyNoLease({ verb, target }: Attempt): string | undefined {

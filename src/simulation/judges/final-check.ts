@@ -112,10 +112,23 @@ export function findLeftover(host: Host): Finding | undefined {
   const [keptFor] = host.placement?.judge.keptFor() ?? [];
   if (keptFor !== undefined)
     return finding(host, keptFor, 'CPUs or memory are kept for it, though no pod is wanted');
+  const ofDrivers = leftOfDrivers(host);
+  if (ofDrivers !== undefined) return { what: `${ofDrivers}, though no pod is wanted` };
   const [object] = host.sources.objects;
   if (object !== undefined)
     return finding(host, localUID(object), 'its object is left, though no pod is wanted');
   return agentRun && watchFinding(host, agentRun);
+}
+
+function leftOfDrivers({ drivers, api }: Host): string | undefined {
+  const { csi, dra } = drivers ?? {};
+  const [inUse] = (csi && nodeObject(api)?.status?.volumesInUse) ?? [];
+  return (
+    csi?.judge.leftover ??
+    (inUse === undefined ? undefined : `${inUse} is still said to be in use`) ??
+    (csi?.controller.leftover && `${csi.controller.leftover} is still attached`) ??
+    dra?.judge.leftover
+  );
 }
 
 function isStarted({ supervisor }: AgentRun['agent'], uid: string): boolean {

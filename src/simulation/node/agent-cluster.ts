@@ -50,6 +50,8 @@ export interface AgentClusterOptions extends Pick<AgentContext, 'clock' | 'rando
   readonly conditions: () => readonly string[];
   /** Undefined, or its answer: the node has none. */
   readonly devices?: () => DeviceManager | undefined;
+  /** Of CSI drivers. Undefined: they are not known. */
+  readonly volumesInUse?: () => readonly string[] | undefined;
   /** The names of events. Default: numbers. */
   readonly uuid?: () => string;
   /** Beside the name of the node. */
@@ -95,6 +97,11 @@ export class AgentCluster {
     return this.#agent?.ownNode();
   }
 
+  /** The same as it is now, once the node's status is written. */
+  async writtenNode(): Promise<Node | undefined> {
+    return this.#agent?.writtenNode();
+  }
+
   /** Resolves when no event is being sent any more. */
   async stop(): Promise<void> {
     this.objects.close();
@@ -102,7 +109,15 @@ export class AgentCluster {
   }
 
   join(core: AgentCore): ClusterParts {
-    const { client, clock, nodeFacts, conditions, devices, reported = asSimulated } = this.#options;
+    const {
+      client,
+      clock,
+      nodeFacts,
+      conditions,
+      devices,
+      volumesInUse,
+      reported = asSimulated,
+    } = this.#options;
     const facts = () => ({ ...nodeFacts(), conditions: conditions() });
     this.#agent = new ClusterAgent(core, {
       clients: client.clients,
@@ -113,7 +128,10 @@ export class AgentCluster {
         resetsExtendedResources: devices?.()?.hadCheckpoint === false,
       },
       statusFacts: () =>
-        reported(simulatedStatusFacts(facts(), core.health(), clock.now(), devices?.()?.resources())),
+        reported({
+          ...simulatedStatusFacts(facts(), core.health(), clock.now(), devices?.()?.resources()),
+          volumesInUse: volumesInUse?.(),
+        }),
       node: this.#node,
     });
     return this.#agent;

@@ -17,6 +17,8 @@ import type { CallUnderWay } from '../runtime/witness.ts';
 import { channelEvent, podConfig } from '../../agent/sources/pod-config.ts';
 import { problemText, type SourceProblem } from '../../agent/sources/source.ts';
 import type { Clock } from '../../types/clock.ts';
+import type { ContainerConfig } from '../../types/cri.ts';
+import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { TransitionListener } from '../../types/transition.ts';
@@ -33,6 +35,7 @@ import { PodEndJudge } from '../judges/pod-end-judge.ts';
 import type { RemainsJudge } from '../judges/remains-judge.ts';
 import type { Kill } from '../plan/plan.ts';
 import { seededRandom, type SeededRandom } from '../plan/seeded-random.ts';
+import type { HostDrivers } from '../drivers/host-drivers.ts';
 import type { HostDevices } from '../devices/host-devices.ts';
 import type { HostPlacement } from '../placement/host-placement.ts';
 import { agentPlugins, type HostPlugins } from '../plugins/agent-plugins.ts';
@@ -40,6 +43,7 @@ import { evictionConfiguration, type EvictionRules } from '../resources/eviction
 import type { SimulatedResources } from '../resources/simulated-resources.ts';
 import { SimulatedStats, type StatsFaults } from '../resources/simulated-stats.ts';
 import { ActorInspection } from './actor-inspection.ts';
+import { AgentDrivers } from './agent-drivers.ts';
 import { AgentCluster, drawnStrategy } from './agent-cluster.ts';
 import { AgentClock, judgedLogger } from './agent-clock.ts';
 import type { NodeFaults } from './node-fault-draws.ts';
@@ -83,6 +87,8 @@ export interface AgentRunOptions {
   readonly devices?: HostDevices | undefined;
   /** Undefined for a node that keeps no CPUs for containers. */
   readonly placement?: HostPlacement | undefined;
+  /** Undefined for a node without CSI and DRA drivers. */
+  readonly drivers?: HostDrivers | undefined;
   readonly nameOf: (uid: string) => string | undefined;
   /** Adds a line about the pod to the history. */
   readonly tell: (uid: string, name: string, what: string) => void;
@@ -125,6 +131,7 @@ export class AgentRun {
   readonly #stats: SimulatedStats | undefined;
   readonly #reclaimer: SimulatedReclaimer | undefined;
   readonly #managers: NodeManagers;
+  readonly #drivers: AgentDrivers | undefined;
   readonly #crashed = new Subject<undefined>();
   #isAlive = true;
 
@@ -163,7 +170,9 @@ export class AgentRun {
     this.#reclaimer = this.#buildReclaimer();
     this.#cpusets = runtime.connect();
     this.#managers = this.#buildManagers();
+    this.#drivers = this.#buildDrivers();
     this.agent = this.#buildAgent();
+    this.#drivers?.find();
     this.#listen(options.listen?.(ordinal));
     this.#judgeHooks();
     this.agent.start();
@@ -279,6 +288,7 @@ export class AgentRun {
       cluster: (core) => this.#cluster.join({ ...core, random: this.#clusterRandom }),
       ...this.#plugins(),
       ...(this.#managers.devicePlugins && { devicePlugins: this.#managers.devicePlugins }),
+      ...this.#drivers?.options,
       wrapEffects: (effects) => this.#judged(effects),
     });
   }
@@ -309,6 +319,24 @@ export class AgentRun {
     });
   }
 
+  #buildDrivers(): AgentDrivers | undefined {
+    const { drivers: host, nodeFacts } = this.#options;
+    return (
+      host &&
+      new AgentDrivers(this.#context(), {
+        host,
+        cluster: {
+          api: this.client,
+          ownNode: () => this.#cluster.node(),
+          writtenNode: () => this.#cluster.writtenNode(),
+        },
+        nodeName: nodeFacts().name,
+        objects: this.#cluster.objects,
+        isAlive: () => this.#isAlive,
+      })
+    );
+  }
+
   #buildCluster(): AgentCluster {
     return new AgentCluster({
       client: this.client,
@@ -320,6 +348,7 @@ export class AgentRun {
       nodeFacts: this.#options.nodeFacts,
       conditions: () => this.agent.nodeFacts().conditions,
       devices: () => this.#managers.devices,
+      volumesInUse: () => this.agent.csi?.volumesInUse(),
     });
   }
 
@@ -345,7 +374,7 @@ export class AgentRun {
   }
 
   #parts(): NodeParts {
-    const { disk, random, faults, remains, devices, placement } = this.#options;
+    const { disk, random, faults, remains, placement } = this.#options;
     const runtime = this.connection;
     const reclaimer = this.#reclaimer;
     const node = simulatedNode({
@@ -361,7 +390,8 @@ export class AgentRun {
       managers: this.#managers.subsystems,
       cpus: this.#managers.cpus,
       hasOwnMemory: placement?.plan.memory !== undefined,
-      onContainer: (...made) => this.#isAlive && devices?.judge.configured(...made),
+      drivers: this.#drivers?.subsystems ?? [],
+      onContainer: (...made) => this.#configured(...made),
       isAlive: () => this.#isAlive,
     });
     return {
@@ -369,12 +399,20 @@ export class AgentRun {
       node,
       reclaimer,
       ...(this.#managers.devices && { devices: this.#managers.devices }),
+      ...this.#drivers?.parts,
       start: (view) => {
         reclaimer?.start(view);
         this.#managers.start(view);
+        this.#drivers?.start(view);
       },
       stop: () => Promise.resolve(),
     };
+  }
+
+  #configured(pod: Pod, config: ContainerConfig): void {
+    if (!this.#isAlive) return;
+    this.#options.devices?.judge.configured(pod, config);
+    this.#options.drivers?.dra?.judge.configured(pod, config);
   }
 
   #evictionParts(): EvictionParts | undefined {

@@ -4,7 +4,7 @@ import type { EndedPod } from '../../agent/policies/termination/ended-pod.ts';
 import { SimulatedRuntime } from '../runtime/simulated-runtime.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { PluginCondition } from '../../types/eviction-plugin.ts';
-import type { PodStatus } from '../../types/kubernetes.ts';
+import type { PodSpec, PodStatus } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { TransitionListener } from '../../types/transition.ts';
 import { apiFaults, type Fault, nodeFaults, runtimeFaults, statsFaults } from '../plan/fault-kinds.ts';
@@ -23,6 +23,10 @@ import { TaintJudge } from '../judges/plugins/taint-judge.ts';
 import { ObjectVersions } from '../judges/contents/object-versions.ts';
 import { DevicePluginFolder } from '../devices/device-plugin-folder.ts';
 import { type DevicesPlan, withDevices } from '../devices/devices-plan.ts';
+import { withCsiVolume } from '../drivers/csi-plan.ts';
+import { withClaim } from '../drivers/dra-plan.ts';
+import type { HostDrivers } from '../drivers/host-drivers.ts';
+import { type DriversPlan, openHostDrivers } from '../drivers/open-host-drivers.ts';
 import type { HostDevices } from '../devices/host-devices.ts';
 import { DevicesJudge } from '../judges/devices-judge.ts';
 import { PlacementJudge } from '../judges/placement-judge.ts';
@@ -38,7 +42,7 @@ import { AgentRun } from './agent-run.ts';
 import { CreatedPods } from './created-pods.ts';
 import { NodeChanges } from './node-changes.ts';
 import { RuntimeObserver } from './runtime-observer.ts';
-import { SimulatedSources } from './simulated-sources.ts';
+import { SimulatedSources, type SourceName } from './simulated-sources.ts';
 
 /** The API server may become reachable up to this much later than an agent starts. */
 const MAX_API_DELAY_MS = 30_000;
@@ -70,6 +74,8 @@ export interface HostOptions {
   readonly devices?: DevicesPlan | undefined;
   /** Undefined for a node that keeps no CPUs for containers. */
   readonly placement?: PlacementPlan | undefined;
+  /** Undefined for a node without CSI and DRA drivers. */
+  readonly drivers?: DriversPlan | undefined;
   /** Agents hear at once of their pods at the API server: for tests that say what happens when. */
   readonly hearsAtOnce?: boolean;
   /** Hears of the transitions of the agent with that ordinal. */
@@ -94,6 +100,7 @@ export class Host {
   readonly #plugins: HostPlugins | undefined;
   readonly devices: HostDevices | undefined;
   readonly placement: HostPlacement | undefined;
+  readonly drivers: HostDrivers | undefined;
   readonly #changes: NodeChanges;
   readonly #remains: RemainsJudge;
   readonly #hooks: HookJudge;
@@ -119,6 +126,7 @@ export class Host {
     this.versions = new ObjectVersions(this.api.store.changes);
     this.devices = this.#buildDevices();
     this.placement = this.#buildPlacement();
+    this.drivers = this.#buildDrivers();
     this.runtime = new SimulatedRuntime({ clock, random, faults, images, witness: this.#observer() });
     this.sources = new SimulatedSources(this.api);
     this.#resources = this.#buildResources();
@@ -157,6 +165,7 @@ export class Host {
     this.runtime.comeUp();
     this.api.comeUp();
     this.devices?.folder.calm();
+    this.drivers?.folder.calm();
   }
 
   /** Adds a line to the history: about the node, or about the pod of that name or UID. */
@@ -189,6 +198,7 @@ export class Host {
       hooks: this.#hooks,
       devices: this.devices?.judge,
       placement: this.placement?.judge,
+      drivers: [this.drivers?.csi?.judge, this.drivers?.dra?.judge].filter((judge) => judge !== undefined),
       tell: (uid, what, isMinor) => this.tell(what, { uid }, isMinor),
       onCall: (call) => {
         this.#changes.callBegan(call);
@@ -200,7 +210,7 @@ export class Host {
   }
 
   #buildChanges(): NodeChanges {
-    const { clock, random, plugins, devices, placement } = this.#options;
+    const { clock, random, plugins } = this.#options;
     return new NodeChanges({
       clock,
       runtime: this.runtime,
@@ -217,11 +227,37 @@ export class Host {
       },
       faults: () => this.#faults,
       marks: plugins && ((uid) => podMarks(uid, random)),
-      equipped: (spec, uid) => {
-        const pinned = placement ? withOwnCpus(spec, uid, random) : spec;
-        return devices ? withDevices(pinned, uid, devices, random) : pinned;
-      },
+      equipped: (...pod) => this.#equipped(...pod),
       tell: (what, name) => this.tell(what, { name }),
+    });
+  }
+
+  /** What the node has of its own, new pods ask for; what comes by way of its cluster, those of the API server. */
+  #equipped(planned: PodSpec, uid: string, source: SourceName): PodSpec {
+    const { random, devices, placement, drivers } = this.#options;
+    const pinned = placement ? withOwnCpus(planned, uid, random) : planned;
+    const spec = devices ? withDevices(pinned, uid, devices, random) : pinned;
+    if (source !== 'api') return spec;
+    const mounting = drivers?.csi ? withCsiVolume(spec, uid, drivers.csi, random) : spec;
+    return drivers?.dra ? withClaim(mounting, uid, drivers.dra, random) : mounting;
+  }
+
+  #buildDrivers(): HostDrivers | undefined {
+    const { drivers: plan, clock, random, node, tally } = this.#options;
+    if (plan?.csi === undefined && plan?.dra === undefined) return undefined;
+    return openHostDrivers({
+      plan,
+      clock,
+      world: { random, misbehaves: () => this.#faults.has('drivers') },
+      api: this.api,
+      tally,
+      mayDie: () => this.#faults.has('drivers') && this.#faults.has('agent'),
+      killAgent: () =>
+        this.#crashAgent(Math.ceil(MAX_DOWN_MS * random(`drivers/down/${String(this.#agentRuns)}`))),
+      specOf: (uid) => this.#pods.specOf(uid),
+      runtime: () => this.runtime,
+      tell: (what) => this.tell(what),
+      violated: (invariant, uid, what) => this.#violated({ invariant, node, uid, what }),
     });
   }
 
@@ -443,6 +479,7 @@ export class Host {
       plugins: this.#plugins,
       devices: this.devices,
       placement: this.placement,
+      drivers: this.drivers,
       nameOf: (uid) => this.nameOf(uid),
       tell: (uid, name, what) => this.tell(what, { name, uid }),
       onFinished: (uid) => this.#onFinished(uid),

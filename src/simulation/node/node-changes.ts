@@ -11,7 +11,7 @@ import type { Change, Kill } from '../plan/plan.ts';
 import type { CreatedPods } from './created-pods.ts';
 import { only } from '../../agent/policies/formats/canonical-json.ts';
 import { folderOf, type SimulatedDisk } from './simulated-disk.ts';
-import type { SimulatedSources } from './simulated-sources.ts';
+import type { SimulatedSources, SourceName } from './simulated-sources.ts';
 
 type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>;
 
@@ -37,7 +37,7 @@ export interface NodeChangesOptions {
   /** Annotations and labels of a new pod. */
   readonly marks?: ((uid: string) => Pick<Pod['metadata'], 'annotations' | 'labels'>) | undefined;
   /** What the node has of its own, such as devices, new pods ask for. */
-  readonly equipped?: ((spec: PodSpec, uid: string) => PodSpec) | undefined;
+  readonly equipped?: ((spec: PodSpec, uid: string, source: SourceName) => PodSpec) | undefined;
   /** The faults that are switched on. */
   readonly faults: () => ReadonlySet<Fault>;
   /** Adds a line about the pod name to the history. */
@@ -229,7 +229,7 @@ export class NodeChanges {
 
   #create(name: string, uid: string, { source, spec: planned }: ChangeOf<'create'>): void {
     const { pods, sources, clock, equipped } = this.#options;
-    const spec = equipped?.(planned, uid) ?? planned;
+    const spec = equipped?.(planned, uid, source) ?? planned;
     pods.add({ uid, name, source, spec });
     const creationTimestamp = rfc3339(clock.now());
     const metadata = { name, namespace: NAMESPACE, uid, creationTimestamp, ...this.#options.marks?.(uid) };

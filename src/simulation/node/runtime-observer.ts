@@ -11,6 +11,8 @@ import type { Violation } from '../history.ts';
 import type { ContentJudge } from '../judges/contents/content-judge.ts';
 import type { DevicesJudge } from '../judges/devices-judge.ts';
 import type { PlacementJudge } from '../judges/placement-judge.ts';
+import type { CsiJudge } from '../judges/csi-judge.ts';
+import type { DraJudge } from '../judges/dra-judge.ts';
 import type { HookJudge } from '../judges/hook-judge.ts';
 import { isRead, secondInstance } from '../judges/pod-states.ts';
 import type { Tally } from '../tally.ts';
@@ -34,6 +36,8 @@ export interface RuntimeObserverOptions {
   readonly devices?: Pick<DevicesJudge, 'started'> | undefined;
   /** Undefined for a node that keeps no CPUs for containers. */
   readonly placement?: Pick<PlacementJudge, 'started'> | undefined;
+  /** Of the drivers that the node has. */
+  readonly drivers: readonly Pick<CsiJudge | DraJudge, 'started'>[];
   /** A container or a sandbox has started or ended. */
   readonly onChange: () => void;
   readonly onViolation: (violation: Violation) => void;
@@ -81,6 +85,7 @@ export class RuntimeObserver implements RuntimeWitness {
     const isAwaited = !this.#isUnawaited(id, uid);
     this.#options.devices?.started(container, isAwaited);
     this.#options.placement?.started(container, isAwaited);
+    for (const judge of this.#options.drivers) judge.started(container, isAwaited);
     if (isAwaited) this.#options.contents.started(container);
   }
 

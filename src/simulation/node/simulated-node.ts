@@ -32,6 +32,8 @@ export interface SimulatedNodeOptions extends SimulatedVolumesOptions {
   readonly runtime: RuntimeService;
   /** What gives containers something for themselves. */
   readonly managers?: readonly PodSubsystem[];
+  /** What drivers do for pods once their other volumes are there. */
+  readonly drivers?: readonly PodSubsystem[];
   readonly cpus?: CpuAssignments | undefined;
   readonly hasOwnMemory?: boolean;
   /** A container is about to be created. */
@@ -44,8 +46,8 @@ export interface SimulatedNodeOptions extends SimulatedVolumesOptions {
 export function simulatedNode(options: SimulatedNodeOptions): PodNode {
   const faults = new NodeFaultDraws(options);
   const volumes = simulatedVolumes(options, faults);
-  const { managers = [], objects } = options;
-  const subsystems = [...managers, podFolders(options), objectSubsystem(objects), volumes];
+  const { managers = [], drivers = [], objects } = options;
+  const subsystems = [...managers, podFolders(options), objectSubsystem(objects), volumes, ...drivers];
   return composeNode(subsystems, podDetails(options, faults, additionsOf(subsystems)));
 }
 

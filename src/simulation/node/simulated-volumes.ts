@@ -128,7 +128,7 @@ const FILE_KINDS: ReadonlySet<string> = new Set(['downwardAPI', 'projected', 'co
 
 /** Whether the agent writes files into the volume. */
 export function hasFiles(volume: Volume): boolean {
-  return FILE_KINDS.has(volumeKind(volume));
+  return volume.persistentVolumeClaim === undefined && FILE_KINDS.has(volumeKind(volume));
 }
 
 const DISK_PROBLEM = 'the disk did not answer';

@@ -22,6 +22,7 @@ export const FAULTS = {
   'api-outage': 'the API server goes away and comes back',
   watch: 'watches of the API server end, break, fall silent, come late, or need a new list',
   devices: 'device plugins come and go, fail, hang, are slow, lie and flood, and devices break',
+  drivers: 'CSI and DRA drivers come and go, fail, hang and answer late; volumes cannot be attached',
   plugins: 'eviction plugins fail, hang, come late, come and go, and name what they must not name',
 } as const;
 

@@ -1,14 +1,8 @@
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { ifThere } from '../system-errors.ts';
 
 /** The names of the folders in a folder; none where there is no such folder. */
 export async function subfolderNames(folder: string): Promise<readonly string[]> {
   const entries = (await ifThere(readdir(folder, { withFileTypes: true }))) ?? [];
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
-}
-
-/** Their paths. */
-export async function subfolders(folder: string): Promise<readonly string[]> {
-  return (await subfolderNames(folder)).map((name) => join(folder, name));
 }

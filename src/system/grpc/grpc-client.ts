@@ -158,6 +158,13 @@ async function introduced(connection: GrpcConnection, introduce: Introduce): Pro
   }
 }
 
+/** What drivers of the node are asked by. */
+export type GrpcLink = Pick<GrpcClient, 'call' | 'watch' | 'connect' | 'disconnected' | 'close'>;
+
+export type Dial = (errors: CallErrors | string, socketPath: string) => GrpcLink;
+
+export const dialSocket: Dial = (errors, socketPath) => new GrpcClient(errors, socketPath);
+
 /** An answer that cannot be read is an `Internal` error, like gRPC's own. */
 function kindOf(error: unknown, signal: AbortSignal): ErrorKind {
   const isGivenUp = signal.aborted && error === signal.reason && !(error instanceof StateletError);

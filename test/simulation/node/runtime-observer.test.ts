@@ -34,6 +34,7 @@ function bed() {
     tally,
     tell: (uid, what, isMinor = false) => lines.push(`${uid}${isMinor ? ' (minor)' : ''}: ${what}`),
     onCall: () => undefined,
+    drivers: [],
     onChange: () => undefined,
     onViolation: (violation) => violations.push(violation),
   });

@@ -9,6 +9,7 @@ import type {
 } from '../../plugins/registration/plugin-handler.ts';
 import { DraDriver } from '../../runtime/dra/dra-driver.ts';
 import type { DraNode } from '../../runtime/dra/dra-node.ts';
+import type { Dial } from '../../../system/grpc/grpc-client.ts';
 import { untilDone } from '../../../system/until-done.ts';
 import { StateletError } from '../../../types/errors.ts';
 import type { AgentCore } from '../cluster/cluster-parts.ts';
@@ -16,6 +17,8 @@ import { DraDriverActor } from './dra-driver-actor.ts';
 
 export interface DraDriversParts {
   readonly dra: DraNode;
+  /** Default: the sockets of drivers. */
+  readonly dial?: Dial | undefined;
   /** Deletes the ResourceSlices of this node: of one driver, or of all. */
   readonly removeSlices: (driver: string | undefined, signal: AbortSignal) => Promise<void>;
 }
@@ -61,8 +64,12 @@ export class DraDrivers {
     const service = draServiceOf(supportedVersions);
     if (service === undefined)
       throw new StateletError('Internal', `${name} has no service that is known here`);
-    const { dra } = this.#parts;
-    const driver = new DraDriver({ name, endpoint, service }, this.#core.measurements?.dra);
+    const { dra, dial } = this.#parts;
+    const { clock, measurements } = this.#core;
+    const driver = new DraDriver(
+      { name, endpoint, service },
+      { clock, measurements: measurements?.dra, dial },
+    );
     const actor = this.#drivers.get(name) ?? this.#begin(name);
     dra.drivers.register(driver);
     actor.registered(driver);

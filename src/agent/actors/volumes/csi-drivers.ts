@@ -9,6 +9,7 @@ import type {
 } from '../../plugins/registration/plugin-handler.ts';
 import { CsiDriver } from '../../runtime/volumes/csi/csi-driver.ts';
 import type { CsiDriverRegistry } from '../../runtime/volumes/csi/csi-driver-registry.ts';
+import type { Dial } from '../../../system/grpc/grpc-client.ts';
 import { OneAtATime } from '../../../system/promises.ts';
 import { sleep } from '../../../system/timer.ts';
 import { untilDone } from '../../../system/until-done.ts';
@@ -26,6 +27,8 @@ export interface CsiDriversParts {
   readonly drivers: CsiDriverRegistry;
   /** Pods that wait for the driver can go on. */
   readonly onRegistered: (name: string) => void;
+  /** Default: the sockets of drivers. */
+  readonly dial?: Dial | undefined;
   /** Where the API server is told of drivers. */
   readonly objects: {
     /** Makes what drivers are told in, while there is none. */
@@ -71,9 +74,13 @@ export class CsiDrivers {
   }
 
   #serve({ name, endpoint, supportedVersions }: RegisteredPlugin): ServedPlugin {
-    const { drivers } = this.#parts;
+    const { drivers, dial } = this.#parts;
+    const { clock, measurements } = this.#context;
     const version = bestVersion(supportedVersions) ?? '';
-    const driver = new CsiDriver(name, endpoint, version, this.#context.measurements?.csi);
+    const driver = new CsiDriver(
+      { name, endpoint, version },
+      { clock, measurements: measurements?.csi, dial },
+    );
     let isRegistered = false;
     const served = new AbortController();
     const signal = AbortSignal.any([served.signal, this.#life.signal]);

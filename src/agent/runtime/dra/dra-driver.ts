@@ -3,8 +3,9 @@ import type { ClaimKey } from '../../policies/dra/claim-devices.ts';
 import type { ToldHealth } from '../../policies/dra/device-health-list.ts';
 import type { DraService } from '../../policies/dra/dra-registration.ts';
 import { driverWords } from '../../policies/formats/terminal-text.ts';
-import { GrpcClient } from '../../../system/grpc/grpc-client.ts';
+import { type Dial, dialSocket, type GrpcLink } from '../../../system/grpc/grpc-client.ts';
 import type { Method } from '../../../system/grpc/method.ts';
+import { withinTime } from '../../../system/timer.ts';
 import type { Clock } from '../../../types/clock.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import type { DraMeasurements } from '../../../types/measurements.ts';
@@ -22,27 +23,35 @@ const HEALTH_BYTES_MAX = 4 * 1024 * 1024;
 
 type Answers<Answer> = Readonly<Record<string, Answer>>;
 
+interface DraDriverParts {
+  readonly clock: Clock;
+  readonly measurements?: DraMeasurements | undefined;
+  readonly dial?: Dial | undefined;
+}
+
 export class DraDriver {
   readonly name: string;
   readonly endpoint: string;
   readonly #service: DraService;
   readonly #measurements: DraMeasurements | undefined;
-  readonly #calls: GrpcClient;
+  readonly #clock: Clock;
+  readonly #calls: GrpcLink;
   /** Calls that are given up may close their connection: this one shows whether the driver is there. */
-  readonly #link: GrpcClient;
+  readonly #link: GrpcLink;
 
   constructor(
     { name, endpoint, service }: { name: string; endpoint: string; service: DraService },
-    measurements: DraMeasurements | undefined,
+    { clock, measurements, dial = dialSocket }: DraDriverParts,
   ) {
+    this.#clock = clock;
     this.name = name;
     this.endpoint = endpoint;
     this.#service = service;
     this.#measurements = measurements;
     const errorOf = (_: string, kind: StateletError['kind'], text: string, cause: unknown) =>
       new StateletError(kind, `DRA driver ${name}: rpc error: code = ${kind} desc = ${text}`, { cause });
-    this.#calls = new GrpcClient(errorOf, endpoint);
-    this.#link = new GrpcClient(errorOf, endpoint);
+    this.#calls = dial(errorOf, endpoint);
+    this.#link = dial(errorOf, endpoint);
   }
 
   /** Rejects where it does not listen. */
@@ -89,9 +98,10 @@ export class DraDriver {
     signal: AbortSignal,
   ): Promise<Answers<Answer>> {
     const end = this.#measurements?.called(this.name, method.path);
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(CALL_LIMIT_MS)]);
     try {
-      const answer = await this.#calls.call(method, { claims }, limit);
+      const answer = await withinTime(this.#clock, CALL_LIMIT_MS, signal, (limit) =>
+        this.#calls.call(method, { claims }, limit),
+      );
       end?.('OK');
       return answer.claims;
     } catch (error) {

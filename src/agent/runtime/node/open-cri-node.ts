@@ -208,8 +208,8 @@ async function openDraNode(
 ): Promise<DraNode | undefined> {
   if (objects === undefined) return undefined;
   const { DraNode } = await import('../dra/dra-node.ts');
-  const { claimsFile } = await import('../dra/claims-file.ts');
-  return new DraNode(context, { objects, file: claimsFile(rootDir) });
+  const { CLAIMS_FILE, claimsFile } = await import('../dra/claims-file.ts');
+  return new DraNode(context, { objects, file: claimsFile(storedText(join(rootDir, CLAIMS_FILE))) });
 }
 
 /** Undefined where containers share all CPUs. */

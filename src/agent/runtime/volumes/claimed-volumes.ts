@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeFolder } from '../../../system/make-folder.ts';
 import {
   aboutClaim,
   boundVolume,
@@ -16,14 +15,13 @@ import {
   unprocessed,
 } from '../../policies/volumes/claimed-volume.ts';
 import type { Volume } from '../../policies/volumes/volume-source.ts';
-import { readForeignFile } from '../../../system/files/foreign-file.ts';
-import { replaceFile } from '../../../system/replace-file.ts';
 import { ifThere } from '../../../system/system-errors.ts';
 import { unlessAborted } from '../../../system/promises.ts';
 import type { ApiObjects } from '../../../types/api-objects.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../types/kubernetes.ts';
-import { PRIVATE_FOLDER_MODE, type PodPaths } from './pod-paths.ts';
+import type { PodPaths } from './pod-paths.ts';
+import { machineDisk, type VolumeDisk } from './volume-disk.ts';
 
 const RECORD_MODE = 0o600;
 /** More than the API server would store of the volume. */
@@ -33,6 +31,8 @@ export interface ClaimedVolumesOptions {
   readonly objects: Pick<ApiObjects, 'persistentVolumeClaim' | 'persistentVolume'>;
   /** Of the Node object. */
   readonly nodeLabels: () => Readonly<Record<string, string>>;
+  /** Default: that of the machine. */
+  readonly disk?: VolumeDisk;
 }
 
 /**
@@ -63,12 +63,13 @@ export class ClaimedVolumes {
     const known = this.of(uid, volume.name);
     if (known !== undefined) return known;
     const file = paths.claimFile(volume.name);
-    const recorded = await readRecordedVolume(file);
+    const { disk = machineDisk } = this.#options;
+    const recorded = await readRecordedVolume(file, disk);
     const found = recorded ?? (await this.#ask(pod, volume, signal));
     checkExclusive(found, recorded === undefined && this.#isUsedByOther(uid, found));
     const all = this.#known.get(uid) ?? new Map<string, ClaimedVolume>();
     this.#known.set(uid, all.set(volume.name, found));
-    if (recorded === undefined) await record(file, found);
+    if (recorded === undefined) await record(disk, file, found);
     return found;
   }
 
@@ -151,9 +152,11 @@ async function named(name: string, setUp: () => Promise<void>, signal: AbortSign
 }
 
 /** What has been recorded in the file; undefined where there is none. */
-export async function readRecordedVolume(file: string): Promise<ClaimedVolume | undefined> {
-  const record = await ifThere(readForeignFile(file, { bytesMax: RECORD_BYTES_MAX, followsLinks: false }));
-  return recordedVolume(record?.content.toString() ?? '');
+export async function readRecordedVolume(
+  file: string,
+  disk = machineDisk,
+): Promise<ClaimedVolume | undefined> {
+  return recordedVolume((await disk.readFile(file, RECORD_BYTES_MAX)) ?? '');
 }
 
 /** The PersistentVolumes that pods with a folder in the root folder use, also pods that ended before this agent began. */
@@ -170,7 +173,7 @@ export async function recordedVolumes(rootDir: string): Promise<ReadonlySet<stri
   return names;
 }
 
-async function record(file: string, claimed: ClaimedVolume): Promise<void> {
-  await makeFolder(dirname(file), PRIVATE_FOLDER_MODE);
-  await replaceFile(file, JSON.stringify(claimed), { mode: RECORD_MODE });
+async function record(disk: VolumeDisk, file: string, claimed: ClaimedVolume): Promise<void> {
+  await disk.makeFolder(dirname(file));
+  await disk.replaceFile(file, JSON.stringify(claimed), RECORD_MODE);
 }

@@ -3,68 +3,55 @@
 import { readdir, readFile, readlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pluginFolder } from '../../policies/volumes/volume-source.ts';
-import { ifThere } from '../../../system/system-errors.ts';
 import { StateletError } from '../../../types/errors.ts';
-import { removeTree } from '../../../system/files/remove-tree.ts';
 import type { CsiMounts } from './kinds/volume-kind.ts';
-import { tearDownVolumes } from './kinds/volume-kinds.ts';
 import { unmapDevice } from './block-device.ts';
-import { unmountBelow } from './mounter.ts';
 import type { PodPaths } from './pod-paths.ts';
-import { removeSubPaths } from './sub-path.ts';
+import { machineDisk, type VolumeDisk } from './volume-disk.ts';
+
+interface VolumeRemoval {
+  readonly disk: VolumeDisk;
+  readonly csi: CsiMounts | undefined;
+}
 
 /**
  * Unmounts everything below the folder and removes it. Rejects where something stays mounted, and leaves what is in it: nothing is removed
  * from what is mounted.
  */
-export async function removePodFolder(
-  uid: string,
-  paths: PodPaths,
-  csi: CsiMounts | undefined,
-): Promise<void> {
-  await tearDown(uid, paths, csi);
-  await removeMemory(paths);
-  await removeTree(paths.podDir);
+export async function removePodFolder(uid: string, paths: PodPaths, parts: VolumeRemoval): Promise<void> {
+  await tearDown(uid, paths, parts);
+  await parts.disk.removeTree(paths.podDir);
 }
 
 /** The same for its volumes alone: other files of the pod stay. */
-export async function removeVolumes(uid: string, paths: PodPaths, csi: CsiMounts | undefined): Promise<void> {
-  await tearDown(uid, paths, csi);
-  await removeMemory(paths);
-  await removeTree(paths.volumesDir);
-}
-
-async function removeMemory({ memoryDir }: PodPaths): Promise<void> {
-  if (memoryDir !== undefined) await removeTree(memoryDir);
+export async function removeVolumes(uid: string, paths: PodPaths, parts: VolumeRemoval): Promise<void> {
+  await tearDown(uid, paths, parts);
+  await parts.disk.removeTree(paths.volumesDir);
 }
 
 /** What CSI drivers have mounted, they unmount themselves. */
-async function tearDown(uid: string, paths: PodPaths, csi: CsiMounts | undefined): Promise<void> {
+async function tearDown(uid: string, paths: PodPaths, { disk, csi }: VolumeRemoval): Promise<void> {
   const csiDirs = [paths.volumesDir, paths.devicesDir].map((dir) => join(dir, pluginFolder('csi')));
   const [csiDir = ''] = csiDirs;
-  const hasVolumes = (await Promise.all(csiDirs.map(namesIn))).flat().length > 0;
+  const hasVolumes = (await Promise.all(csiDirs.map((dir) => disk.names(dir)))).flat().length > 0;
   if (hasVolumes && csi === undefined) {
     const message = `${csiDir} has volumes of CSI drivers, which only an agent in a cluster with a runtime of CRI can remove`;
     throw new StateletError('FailedPrecondition', message);
   }
-  if (hasVolumes) await unmountBelow(paths.subPathsDir);
+  if (hasVolumes) await disk.unmountBelow(paths.subPathsDir);
   await csi?.unmount(uid, paths);
-  await unmapLocalDevices(paths);
-  await unmountBelow(paths.podDir);
-  await removeSubPaths(paths.subPathsDir);
-  await tearDownVolumes(paths);
+  await unmapLocalDevices(disk, paths);
+  await disk.unmountBelow(paths.podDir);
+  await disk.tearDownVolumes(paths);
+  if (paths.memoryDir !== undefined) await disk.removeTree(paths.memoryDir);
 }
 
-async function unmapLocalDevices(paths: PodPaths): Promise<void> {
-  for (const name of await namesIn(join(paths.devicesDir, pluginFolder('local')))) {
+async function unmapLocalDevices(disk: VolumeDisk, paths: PodPaths): Promise<void> {
+  for (const name of await disk.names(join(paths.devicesDir, pluginFolder('local')))) {
     const device = paths.device('local', name);
     await unmapDevice(device);
     await unlink(device.link);
   }
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  return (await ifThere(readdir(folder))) ?? [];
 }
 
 /**
@@ -73,7 +60,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
  */
 export async function removeForeignPodFolder(uid: string, paths: PodPaths, proc = '/proc'): Promise<void> {
   await refuseUsedFolder(uid, paths, proc);
-  await removePodFolder(uid, paths, undefined);
+  await removePodFolder(uid, paths, { disk: machineDisk, csi: undefined });
 }
 
 /** Rejects where a process has files of the pod's folder mounted in a mount namespace of its own. */

@@ -1,13 +1,9 @@
-import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type EnvFile, type FileKeyRef, unreadableEnvFile } from '../../policies/cri/container-env.ts';
 import { failedStep, mountFailure } from '../../policies/volumes/claimed-volume.ts';
 import { namesOf } from '../../policies/volumes/projected-files.ts';
 import { kindOfFiles, usedVolumes, type Volume } from '../../policies/volumes/volume-source.ts';
-import { subfolderNames } from '../../../system/files/subfolders.ts';
-import { makeFolder } from '../../../system/make-folder.ts';
 import { unlessAborted } from '../../../system/promises.ts';
-import { ifThere } from '../../../system/system-errors.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import type { Device, Mount } from '../../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
@@ -25,9 +21,10 @@ import {
 import { downwardAPIContents } from './kinds/volume-contents.ts';
 import type { PodVolume, VolumeKind, VolumeNode, VolumeState } from './kinds/volume-kind.ts';
 import { kindOf, pluginOf } from './kinds/volume-kinds.ts';
-import { podPaths, type PodPaths, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
+import { podPaths, type PodPaths } from './pod-paths.ts';
 import { removePodFolder, removeVolumes } from './remove-pod-folder.ts';
 import { readInVolume } from './safe-open.ts';
+import { machineDisk, type VolumeDisk } from './volume-disk.ts';
 
 /** More than the kernel would pass to a process. */
 const ENV_FILE_MAX_BYTES = 1024 * 1024;
@@ -40,6 +37,8 @@ export interface VolumeManagerParts
   /** Sources of files beside `downwardAPI`. */
   readonly contents?: VolumeNode['contents'];
   readonly claims?: ClaimedVolumes;
+  /** Default: that of the machine. */
+  readonly disk?: VolumeDisk;
 }
 
 /**
@@ -54,11 +53,13 @@ export class VolumeManager {
   readonly #meter: VolumeMeter;
   readonly #mounts: ContainerMounts;
   readonly #states = new VolumeStates();
+  readonly #disk: VolumeDisk;
   #podsDir: string | undefined;
 
   constructor(context: AgentContext, parts: VolumeManagerParts) {
     this.#context = context;
     this.#parts = parts;
+    this.#disk = parts.disk ?? machineDisk;
     this.#meter = new VolumeMeter(context.measurements);
     this.#mounts = new ContainerMounts(context, parts);
     const contents = new Map([...(parts.contents ?? []), ['downwardAPI', downwardAPIContents] as const]);
@@ -82,7 +83,7 @@ export class VolumeManager {
   async mountPod(pod: Pod, signal: AbortSignal): Promise<void> {
     const { uid } = pod.metadata;
     const paths = await this.#pathsOf(uid);
-    if (!this.#states.has(uid)) await makeFolder(paths.podDir, PRIVATE_FOLDER_MODE);
+    if (!this.#states.has(uid)) await this.#disk.makeFolder(paths.podDir);
     const volumes = usedVolumes(pod);
     if (volumes.length === 0) return;
     const ready = volumes.filter((volume) => this.#isRefreshedBeside(pod, volume));
@@ -166,7 +167,7 @@ export class VolumeManager {
     }
     const end = this.#meter.unmounting(uid);
     try {
-      await removeVolumes(uid, paths, this.#parts.csi);
+      await removeVolumes(uid, paths, { disk: this.#disk, csi: this.#parts.csi });
       end?.('success');
       this.#parts.claims?.forget(uid);
     } catch (error) {
@@ -183,26 +184,26 @@ export class VolumeManager {
     await this.#letRest(uid);
     const paths = await this.#pathsOnDisk(uid);
     if (paths === undefined) return;
-    await removePodFolder(uid, paths, this.#parts.csi);
+    await removePodFolder(uid, paths, { disk: this.#disk, csi: this.#parts.csi });
   }
 
   /** UIDs of the pods that have a folder here. */
   async podsOnDisk(): Promise<readonly string[]> {
-    return subfolderNames(join(this.#parts.rootDir, 'pods'));
+    return this.#disk.subfolderNames(join(this.#parts.rootDir, 'pods'));
   }
 
   /** Undefined where the pod has no folder. Makes no folder: pods must be removable on a full disk. */
   async #pathsOnDisk(uid: string): Promise<PodPaths | undefined> {
     const { podDir } = podPaths(join(this.#parts.rootDir, 'pods'), uid);
-    return (await ifThere(stat(podDir))) === undefined ? undefined : this.#pathsOf(uid);
+    return (await this.#disk.exists(podDir)) ? this.#pathsOf(uid) : undefined;
   }
 
   async #pathsOf(uid: string): Promise<PodPaths> {
     if (this.#podsDir === undefined) {
       const podsDir = join(this.#parts.rootDir, 'pods');
-      await makeFolder(podsDir, PRIVATE_FOLDER_MODE);
+      await this.#disk.makeFolder(podsDir);
       // The name by which the kernel lists it among mounts.
-      this.#podsDir = await realpath(podsDir);
+      this.#podsDir = await this.#disk.realpath(podsDir);
     }
     return podPaths(this.#podsDir, uid, this.#parts.withoutMounts?.memoryDir);
   }

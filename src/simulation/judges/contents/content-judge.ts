@@ -2,6 +2,7 @@
 import type { ContainerTruth } from '../../runtime/witness.ts';
 import type { Container, PodSpec } from '../../../types/kubernetes.ts';
 import type { SimulatedDisk } from '../../node/simulated-disk.ts';
+import { hasFiles } from '../../node/simulated-volumes.ts';
 import type { ObjectVersions } from './object-versions.ts';
 import { type ContentNeed, contentsBy, isMetBy, needsOfVariables, needsOfVolume } from './pod-needs.ts';
 
@@ -34,7 +35,7 @@ export class ContentJudge {
     for (const need of needsOfVariables(container)) this.#check(uid, container, need, variables);
     for (const { name } of container.volumeMounts ?? []) {
       const volume = spec.volumes?.find((one) => one.name === name);
-      if (volume === undefined || volume.emptyDir !== undefined) continue;
+      if (volume === undefined || !hasFiles(volume)) continue;
       const files = disk.get(uid)?.volumes.get(name);
       if (files === undefined) this.#violated(uid, container, `has no files in its volume ${name}`);
       else for (const need of needsOfVolume(volume)) this.#check(uid, container, need, files);

@@ -19,6 +19,8 @@ import { runtimePodStatus } from '../../../support/runtime-pod-status.ts';
 import { testContext } from '../../../support/test-context.ts';
 import { cdiIdOf, TestDraDriver, type TestDraDriverOptions } from '../../../support/test-dra-driver.ts';
 import { waitFor } from '../../../support/wait-for.ts';
+import { storedText } from '../../../../src/system/newest-file.ts';
+import { systemClock } from '../../../../src/system/timer.ts';
 
 const GPU = 'gpu.dra.test';
 const NIC = 'nic.dra.test';
@@ -49,7 +51,10 @@ afterEach(() => {
 function openNode() {
   const context = testContext({ measurements });
   const resourceClaim = (_namespace: string, name: string) => Promise.resolve(objects.get(name));
-  const dra = new DraNode(context, { objects: { resourceClaim }, file: claimsFile(dir) });
+  const dra = new DraNode(context, {
+    objects: { resourceClaim },
+    file: claimsFile(storedText(join(dir, 'dra_manager_state'))),
+  });
   return { dra, claims: new ResourceClaims(context, dra) };
 }
 
@@ -63,7 +68,10 @@ async function openDriver(name: string, options: Partial<TestDraDriverOptions> =
 
 function registered(name: string, version: 'v1' | 'v1beta1' = 'v1'): void {
   const service = `k8s.io.kubelet.pkg.apis.dra.${version}.DRAPlugin` as const;
-  const driver = new DraDriver({ name, endpoint: join(dir, `${name}-reg.sock`), service }, measurements.dra);
+  const driver = new DraDriver(
+    { name, endpoint: join(dir, `${name}-reg.sock`), service },
+    { clock: systemClock, measurements: measurements.dra },
+  );
   clients.push(driver);
   node.dra.drivers.register(driver);
 }

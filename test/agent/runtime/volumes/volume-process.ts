@@ -18,6 +18,7 @@ import type { ApiObjects, StorageObjects } from '../../../../src/types/api-objec
 import type { TimerHandle } from '../../../../src/types/clock.ts';
 import type { AgentContext } from '../../../../src/types/agent-context.ts';
 import type { CSIDriver, PersistentVolumeClaim, Pod } from '../../../../src/types/kubernetes.ts';
+import { systemClock } from '../../../../src/system/timer.ts';
 
 export type VolumeTask =
   | { readonly task: 'write'; readonly volume: string; readonly files: Readonly<Record<string, string>> }
@@ -109,7 +110,9 @@ export function csiManagerOn(rootDir: string, csiSocket: string, own: OwnCsi = {
       patchClaimStatus: own.patchClaimStatus ?? ((found) => Promise.resolve(found)),
     },
   });
-  csi.drivers.register(new CsiDriver(CSI_DRIVER, csiSocket, '1.0.0'));
+  csi.drivers.register(
+    new CsiDriver({ name: CSI_DRIVER, endpoint: csiSocket, version: '1.0.0' }, { clock: systemClock }),
+  );
   const volumes = new CsiVolumes(ownContext, {
     csi,
     attachReports: {

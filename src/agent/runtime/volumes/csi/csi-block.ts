@@ -1,9 +1,8 @@
 /** The folders of a block device of a CSI driver, below `plugins/kubernetes.io/csi/volumeDevices`: the kubelet has the same. */
 import { join } from 'node:path';
-import { removeTree } from '../../../../system/files/remove-tree.ts';
 import { StateletError } from '../../../../types/errors.ts';
 import { removeIfEmpty } from '../block-device.ts';
-import { mountedPaths } from '../mounter.ts';
+import type { VolumeDisk } from '../volume-disk.ts';
 import { removeVolData } from './vol-data.ts';
 
 /** In the folder of all drivers. */
@@ -28,9 +27,12 @@ export function blockPaths(csiDir: string, name: string) {
 }
 
 /** Nothing of the volume is published or staged any more. What the driver has left of its own in the folder of pods stays. */
-export async function removeBlockFolders(paths: ReturnType<typeof blockPaths>): Promise<void> {
+export async function removeBlockFolders(
+  disk: VolumeDisk,
+  paths: ReturnType<typeof blockPaths>,
+): Promise<void> {
   const { stagingPath, dataDir } = paths;
-  const left = [...(await mountedPaths())].find(
+  const left = [...(await disk.mountedPaths())].find(
     (path) => path === stagingPath || path.startsWith(`${stagingPath}/`),
   );
   if (left !== undefined)
@@ -38,8 +40,8 @@ export async function removeBlockFolders(paths: ReturnType<typeof blockPaths>): 
       'FailedPrecondition',
       `the driver has unstaged the volume, but ${left} is still mounted`,
     );
-  await removeTree(stagingPath);
-  await removeVolData(dataDir);
+  await disk.removeTree(stagingPath);
+  await removeVolData(disk, dataDir);
   await removeEmptyBlockFolders(paths);
 }
 

@@ -1,8 +1,10 @@
-import { GrpcClient } from '../../../../system/grpc/grpc-client.ts';
+import { type Dial, dialSocket, type GrpcLink } from '../../../../system/grpc/grpc-client.ts';
 import type { Method } from '../../../../system/grpc/method.ts';
+import { withinTime } from '../../../../system/timer.ts';
 import { driverWords } from '../../../policies/formats/terminal-text.ts';
 import type { CsiCapability } from '../../../policies/volumes/csi-source.ts';
 import { volumeFigures } from '../../../policies/volumes/csi-figures.ts';
+import type { Clock } from '../../../../types/clock.ts';
 import { errorKind, errorMessage, StateletError } from '../../../../types/errors.ts';
 import type { CsiMeasurements } from '../../../../types/measurements.ts';
 import {
@@ -23,23 +25,41 @@ import {
 /** The kubelet's limit for each call. */
 const CALL_LIMIT_MS = 120_000;
 
+interface CsiSocket {
+  readonly name: string;
+  readonly endpoint: string;
+  /** The highest version of CSI that it supports. */
+  readonly version: string;
+}
+
+interface CsiDriverParts {
+  readonly clock: Clock;
+  readonly measurements?: CsiMeasurements | undefined;
+  readonly dial?: Dial | undefined;
+}
+
 /** A CSI driver of this node, which is asked over gRPC on its socket. Errors name the driver and the call, and have gRPC's code as kind. */
 export class CsiDriver {
   readonly name: string;
   readonly endpoint: string;
   /** The highest version of CSI that it supports. */
   readonly version: string;
-  readonly #client: GrpcClient;
+  readonly #clock: Clock;
+  readonly #client: GrpcLink;
   readonly #measurements: CsiMeasurements | undefined;
   /** It cannot change while the driver runs. */
   #capabilities: Promise<ReadonlySet<CsiCapability>> | undefined;
 
-  constructor(name: string, endpoint: string, version: string, measurements?: CsiMeasurements) {
+  constructor(
+    { name, endpoint, version }: CsiSocket,
+    { clock, measurements, dial = dialSocket }: CsiDriverParts,
+  ) {
+    this.#clock = clock;
     this.#measurements = measurements;
     this.name = name;
     this.endpoint = endpoint;
     this.version = version;
-    this.#client = new GrpcClient(`CSI driver ${name}`, endpoint);
+    this.#client = dial(`CSI driver ${name}`, endpoint);
   }
 
   info(signal: AbortSignal): Promise<CsiNodeInfo> {
@@ -92,13 +112,10 @@ export class CsiDriver {
   }
 
   async #call<Q, A>(method: Method<Q, A>, request: Q, signal?: AbortSignal): Promise<A> {
-    const limit = AbortSignal.timeout(CALL_LIMIT_MS);
     const end = this.#measurements?.operation(this.name, method.path);
     try {
-      const answer = await this.#client.call(
-        method,
-        request,
-        signal ? AbortSignal.any([signal, limit]) : limit,
+      const answer = await withinTime(this.#clock, CALL_LIMIT_MS, signal, (limit) =>
+        this.#client.call(method, request, limit),
       );
       end?.('OK');
       return answer;

@@ -1,12 +1,10 @@
 /** What earlier agents have left of volumes of CSI drivers. */
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eachOf } from '../../../../system/promises.ts';
-import { subfolderNames, subfolders } from '../../../../system/files/subfolders.ts';
 import { pluginFolder } from '../../../policies/volumes/volume-source.ts';
 import { errorMessage } from '../../../../types/errors.ts';
 import type { Logger } from '../../../../types/logger.ts';
-import { ifThere } from '../../../../system/system-errors.ts';
+import type { VolumeDisk } from '../volume-disk.ts';
 import { BLOCK_FOLDER, blockPaths, NO_VOLUMES, removeEmptyBlockFolders } from './csi-block.ts';
 import { removeMountPoint } from './csi-mount-point.ts';
 import { type CsiVolumeKey, readVolData, type VolData, volumeOf } from './vol-data.ts';
@@ -23,23 +21,27 @@ const FOLDERS_AT_A_TIME = 8;
 
 /** A broken record is told, and what it is about stays. */
 export async function findCsiVolumes(
+  disk: VolumeDisk,
   folders: { readonly rootDir: string; readonly stagingDir: string },
   logger: Logger,
 ): Promise<FoundCsiVolumes> {
   const { rootDir, stagingDir } = folders;
-  const staged = [...(await stagedIn(stagingDir, logger)), ...(await stagedBlocks(stagingDir, logger))];
+  const staged = [
+    ...(await stagedIn(disk, stagingDir, logger)),
+    ...(await stagedBlocks(disk, stagingDir, logger)),
+  ];
   const published: FoundCsiVolumes['published'][number][] = [];
   let isInPart = false;
   const podsDir = join(rootDir, 'pods');
-  await eachOf(await subfolderNames(podsDir), FOLDERS_AT_A_TIME, async (podUID) => {
-    for (const folder of await subfolders(join(podsDir, podUID, 'volumes', pluginFolder('csi')))) {
-      const data = await readable(folder, logger);
+  await eachOf(await disk.subfolderNames(podsDir), FOLDERS_AT_A_TIME, async (podUID) => {
+    for (const folder of await subfolders(disk, join(podsDir, podUID, 'volumes', pluginFolder('csi')))) {
+      const data = await readable(disk, folder, logger);
       if (data === 'broken') isInPart = true;
       else if (data && data.volumeLifecycleMode !== 'Ephemeral')
         published.push({ ...volumeOf(data), podUID });
     }
-    for (const blockName of await linkNames(join(podsDir, podUID, BLOCK_FOLDER, pluginFolder('csi')))) {
-      const data = await readable(blockPaths(stagingDir, blockName).dataDir, logger);
+    for (const blockName of await disk.linkNames(join(podsDir, podUID, BLOCK_FOLDER, pluginFolder('csi')))) {
+      const data = await readable(disk, blockPaths(stagingDir, blockName).dataDir, logger);
       if (data === 'broken') isInPart = true;
       else if (data) published.push({ ...volumeOf(data), blockName, podUID });
     }
@@ -47,24 +49,34 @@ export async function findCsiVolumes(
   return { published, staged, isInPart };
 }
 
-async function stagedIn(stagingDir: string, logger: Logger): Promise<readonly CsiVolumeKey[]> {
+async function stagedIn(
+  disk: VolumeDisk,
+  stagingDir: string,
+  logger: Logger,
+): Promise<readonly CsiVolumeKey[]> {
   const staged: CsiVolumeKey[] = [];
-  const drivers = (await subfolderNames(stagingDir)).filter((name) => name !== BLOCK_FOLDER);
-  const ofDrivers = await Promise.all(drivers.map((name) => subfolders(join(stagingDir, name))));
+  const drivers = (await disk.subfolderNames(stagingDir)).filter((name) => name !== BLOCK_FOLDER);
+  const ofDrivers = await Promise.all(drivers.map((name) => subfolders(disk, join(stagingDir, name))));
   await eachOf(ofDrivers.flat(), FOLDERS_AT_A_TIME, async (folder) => {
-    const data = await readable(folder, logger);
+    const data = await readable(disk, folder, logger);
     // An agent was killed before its driver was asked for anything, or after that had undone it.
-    if (data === undefined) await removeMountPoint(join(folder, STAGED)).catch(() => undefined);
+    if (data === undefined) await removeMountPoint(disk, join(folder, STAGED)).catch(() => undefined);
     else if (data !== 'broken') staged.push(volumeOf(data));
   });
   return staged;
 }
 
-async function stagedBlocks(csiDir: string, logger: Logger): Promise<readonly CsiVolumeKey[]> {
+async function stagedBlocks(
+  disk: VolumeDisk,
+  csiDir: string,
+  logger: Logger,
+): Promise<readonly CsiVolumeKey[]> {
   const staged: CsiVolumeKey[] = [];
-  const names = (await subfolderNames(join(csiDir, BLOCK_FOLDER))).filter((name) => !NO_VOLUMES.has(name));
+  const names = (await disk.subfolderNames(join(csiDir, BLOCK_FOLDER))).filter(
+    (name) => !NO_VOLUMES.has(name),
+  );
   await eachOf(names, FOLDERS_AT_A_TIME, async (blockName) => {
-    const data = await readable(blockPaths(csiDir, blockName).dataDir, logger);
+    const data = await readable(disk, blockPaths(csiDir, blockName).dataDir, logger);
     // As for other volumes: nothing was asked of its driver, or all of that is undone.
     if (data === undefined) await removeEmptyBlockFolders(blockPaths(csiDir, blockName));
     else if (data !== 'broken') staged.push({ ...volumeOf(data), blockName });
@@ -72,17 +84,20 @@ async function stagedBlocks(csiDir: string, logger: Logger): Promise<readonly Cs
   return staged;
 }
 
-/** Of the block devices of a pod. */
-export async function linkNames(folder: string): Promise<readonly string[]> {
-  const entries = (await ifThere(readdir(folder, { withFileTypes: true }))) ?? [];
-  return entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => name);
+/** Their paths. */
+export async function subfolders(disk: VolumeDisk, folder: string): Promise<readonly string[]> {
+  return (await disk.subfolderNames(folder)).map((name) => join(folder, name));
 }
 
 /** The name of the folder on which a driver stages a volume. */
 export const STAGED = 'globalmount';
 
-async function readable(folder: string, logger: Logger): Promise<VolData | 'broken' | undefined> {
-  return readVolData(folder).catch((error: unknown) => {
+async function readable(
+  disk: VolumeDisk,
+  folder: string,
+  logger: Logger,
+): Promise<VolData | 'broken' | undefined> {
+  return readVolData(disk, folder).catch((error: unknown) => {
     logger.warn({}, errorMessage(error));
     return 'broken' as const;
   });

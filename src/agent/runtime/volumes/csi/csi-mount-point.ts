@@ -1,38 +1,38 @@
 /** The folder on which a CSI driver mounts, with `vol_data.json` beside it. Nothing in it is ever removed: a mount that was overlooked would lose its files. */
-import { rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errnoCode } from '../../../../system/system-errors.ts';
 import { isUncertain } from '../../../policies/volumes/csi-source.ts';
 import { errorKind, errorMessage, StateletError } from '../../../../types/errors.ts';
-import { mountedPaths } from '../mounter.ts';
+import type { VolumeDisk } from '../volume-disk.ts';
 import { removeVolData } from './vol-data.ts';
 
 /** Throws where the driver has said that nothing is mounted there any more, and something is. */
-export async function refuseMounted(target: string, what: string): Promise<void> {
-  if (!(await mountedPaths()).has(target)) return;
+export async function refuseMounted(disk: VolumeDisk, target: string, what: string): Promise<void> {
+  if (!(await disk.mountedPaths()).has(target)) return;
   throw new StateletError('FailedPrecondition', `${what}, but ${target} is still mounted`);
 }
 
 /** What the driver has not done for certain leaves nothing behind: else all stays, until the driver has undone it. */
 export async function dropUnlessUncertain(
+  disk: VolumeDisk,
   target: string,
   error: unknown,
   signal?: AbortSignal,
 ): Promise<void> {
-  if (signal?.aborted || isUncertain(errorKind(error)) || (await mountedPaths()).has(target)) return;
-  await removeMountPoint(target).catch(() => undefined);
+  if (signal?.aborted || isUncertain(errorKind(error)) || (await disk.mountedPaths()).has(target)) return;
+  await removeMountPoint(disk, target).catch(() => undefined);
 }
 
 /** And what is beside it. */
-export async function removeMountPoint(target: string): Promise<void> {
-  await removeEmpty(target);
-  await removeVolData(dirname(target));
-  await removeEmpty(dirname(target));
+export async function removeMountPoint(disk: VolumeDisk, target: string): Promise<void> {
+  await removeEmpty(disk, target);
+  await removeVolData(disk, dirname(target));
+  await removeEmpty(disk, dirname(target));
 }
 
-async function removeEmpty(folder: string): Promise<void> {
+async function removeEmpty(disk: VolumeDisk, folder: string): Promise<void> {
   try {
-    await rmdir(folder);
+    await disk.rmdir(folder);
   } catch (error) {
     if (errnoCode(error) === 'ENOENT') return;
     const message = `${folder} is not empty or still mounted, it is left as it is: ${errorMessage(error)}`;

@@ -2,7 +2,6 @@
 import { dirname, join } from 'node:path';
 import { Subject } from 'rxjs';
 import { unlink } from 'node:fs/promises';
-import { subfolders } from '../../../../system/files/subfolders.ts';
 import { allOrFirstFailure } from '../../../../system/promises.ts';
 import type { PodWait, VolumeWait } from '../../../policies/pod/pod-wait.ts';
 import { failedStep } from '../../../policies/volumes/claimed-volume.ts';
@@ -27,13 +26,12 @@ import type { CSIDriver, Pod } from '../../../../types/kubernetes.ts';
 import type { PodWaits } from '../../node/pod-waits.ts';
 import { NotedWaits } from '../../node/noted-waits.ts';
 import type { CsiMounts, PodVolume, VolumeSetUp } from '../kinds/volume-kind.ts';
-import { makeMountPoint } from '../kinds/volume-folder.ts';
 import { giveVolumeToGroup } from '../kinds/volume-group.ts';
-import { mountedPaths } from '../mounter.ts';
+import { machineDisk, type VolumeDisk } from '../volume-disk.ts';
 import { linkDevice, mapDevice, unmapDevice } from '../block-device.ts';
 import { makeFolder } from '../../../../system/make-folder.ts';
 import { type DevicePaths, type PodPaths, PRIVATE_FOLDER_MODE } from '../pod-paths.ts';
-import { linkNames } from './csi-found.ts';
+import { subfolders } from './csi-found.ts';
 import { csiSecrets, csiTokens } from './csi-credentials.ts';
 import { CsiDriverRegistry } from './csi-driver-registry.ts';
 import { dropUnlessUncertain, refuseMounted, removeMountPoint } from './csi-mount-point.ts';
@@ -50,6 +48,8 @@ export interface CsiNodeParts {
   readonly nodeName: string;
   readonly objects: Pick<ApiObjects, 'token' | 'persistentVolumeClaim' | 'persistentVolume'>;
   readonly storage: StorageObjects;
+  /** Default: that of the machine. */
+  readonly disk?: VolumeDisk;
 }
 
 /** Keeps volumes staged as long as pods use them. */
@@ -88,15 +88,17 @@ export class CsiNode implements CsiMounts, PodWaits {
   readonly #growth: CsiGrowth;
   readonly #context: AgentContext;
   readonly #parts: CsiNodeParts;
+  readonly #disk: VolumeDisk;
   #staging: CsiStaging | undefined;
 
   constructor(context: AgentContext, parts: CsiNodeParts) {
     this.#context = context;
     this.#parts = parts;
+    this.#disk = parts.disk ?? machineDisk;
     this.#waits = new NotedWaits(context.clock, this.waitChanges);
     this.#growth = new CsiGrowth(context, { ...parts, drivers: this.drivers });
     this.stats = new CsiStats(context.clock, this.drivers);
-    this.staged = new CsiStagedVolumes(context, { ...parts, drivers: this.drivers });
+    this.staged = new CsiStagedVolumes(context, { ...parts, drivers: this.drivers, disk: this.#disk });
   }
 
   /** Before the first pod is started. */
@@ -192,8 +194,8 @@ export class CsiNode implements CsiMounts, PodWaits {
       },
     };
     signal.throwIfAborted();
-    await makeMountPoint(target.dataDir);
-    await writeVolData(target.dataDir, this.#volDataOf(volume));
+    await this.#disk.makeMountPoint(target.dataDir);
+    await writeVolData(this.#disk, target.dataDir, this.#volDataOf(volume));
     if (target.device) {
       await makeFolder(dirname(target.path), PRIVATE_FOLDER_MODE);
       await linkDevice(target.device, target.path);
@@ -204,7 +206,8 @@ export class CsiNode implements CsiMounts, PodWaits {
       const wait = { uid: pod.metadata.uid, volume: uniqueVolumeName(source), step: 'published' } as const;
       await (volume.isPublished ? published : this.#waits.during(wait, published));
     } catch (error) {
-      if (!volume.isPublished && !target.device) await dropUnlessUncertain(request.targetPath, error);
+      if (!volume.isPublished && !target.device)
+        await dropUnlessUncertain(this.#disk, request.targetPath, error);
       throw error;
     }
     if (target.device) await mapDevice(target.device, target.path);
@@ -220,7 +223,7 @@ export class CsiNode implements CsiMounts, PodWaits {
   async isMounted(volume: PodVolume): Promise<boolean> {
     const { paths, claimed } = volume;
     const name = csiVolumeName(volume);
-    return (await mountedPaths()).has(
+    return (await this.#disk.mountedPaths()).has(
       claimed?.isBlock ? paths.device('csi', name).mount : paths.csiMount(name),
     );
   }
@@ -232,9 +235,9 @@ export class CsiNode implements CsiMounts, PodWaits {
     const dir = join(volumesDir, pluginFolder('csi'));
     const linksDir = join(devicesDir, pluginFolder('csi'));
     try {
-      const names = await linkNames(linksDir);
+      const names = await this.#disk.linkNames(linksDir);
       await allOrFirstFailure([
-        ...(await subfolders(dir)).map((folder) => this.#unpublish(podUID, folder)),
+        ...(await subfolders(this.#disk, dir)).map((folder) => this.#unpublish(podUID, folder)),
         ...names.map((name) => this.#unpublishDevice(podUID, name, device('csi', name))),
       ]);
     } finally {
@@ -245,7 +248,7 @@ export class CsiNode implements CsiMounts, PodWaits {
   async #unpublishDevice(uid: string, name: string, device: DevicePaths): Promise<void> {
     const { dataDir, publishDir } = this.staged.block(name);
     const target = join(publishDir, uid);
-    const data = await readVolData(dataDir);
+    const data = await readVolData(this.#disk, dataDir);
     await unmapDevice(device);
     if (data !== undefined) await this.#askToUnpublish(uid, data, target);
     await unlink(device.link);
@@ -262,18 +265,20 @@ export class CsiNode implements CsiMounts, PodWaits {
 
   /** A volume whose driver is away holds up no volume of another driver. */
   async #leave(podUID: string, dir: string, linksDir: string): Promise<void> {
-    const dataDirs = (await linkNames(linksDir)).map((name) => this.staged.block(name).dataDir);
-    const left = await Promise.all([...(await subfolders(dir)), ...dataDirs].map(readVolData));
+    const dataDirs = (await this.#disk.linkNames(linksDir)).map((name) => this.staged.block(name).dataDir);
+    const left = await Promise.all(
+      [...(await subfolders(this.#disk, dir)), ...dataDirs].map((folder) => readVolData(this.#disk, folder)),
+    );
     const kept = left.flatMap((data) => (data ? uniqueVolumeName(volumeOf(data)) : []));
     // It is not known which volumes the others are.
     if (kept.length === left.length) await this.#staging?.leave(podUID, new Set(kept));
   }
 
   async #unpublish(uid: string, folder: string): Promise<void> {
-    const data = await readVolData(folder);
+    const data = await readVolData(this.#disk, folder);
     const target = join(folder, 'mount');
     if (data !== undefined) await this.#askToUnpublish(uid, data, target);
-    await removeMountPoint(target);
+    await removeMountPoint(this.#disk, target);
     this.#growth.forget(target);
   }
 
@@ -283,7 +288,11 @@ export class CsiNode implements CsiMounts, PodWaits {
     const volume = uniqueVolumeName(volumeOf(data));
     const unpublished = driver.unpublish(volumeHandle, target);
     await this.#waits.during({ uid, volume, step: 'unpublished' }, unpublished);
-    await refuseMounted(target, `CSI driver ${driverName} has unpublished volume ${volumeHandle}`);
+    await refuseMounted(
+      this.#disk,
+      target,
+      `CSI driver ${driverName} has unpublished volume ${volumeHandle}`,
+    );
   }
 
   #volDataOf({ source, name }: PodCsiVolume): VolData {

@@ -17,7 +17,7 @@ import { qualifiedPlugin } from '../../../policies/volumes/volume-source.ts';
 import type { AgentContext } from '../../../../types/agent-context.ts';
 import type { StorageObjects } from '../../../../types/api-objects.ts';
 import type { VolumeOperation } from '../../../../types/measurements.ts';
-import { makeMountPoint } from '../kinds/volume-folder.ts';
+import type { VolumeDisk } from '../volume-disk.ts';
 import { blockPaths, removeBlockFolders } from './csi-block.ts';
 import { csiSecrets } from './csi-credentials.ts';
 import type { CsiDriverRegistry } from './csi-driver-registry.ts';
@@ -33,6 +33,7 @@ export interface CsiStagedVolumesParts {
   readonly nodeName: string;
   readonly storage: Pick<StorageObjects, 'volumeAttachment' | 'volumeSecret'>;
   readonly drivers: CsiDriverRegistry;
+  readonly disk: VolumeDisk;
 }
 
 const ATTACH_PAUSE_FIRST_MS = 500;
@@ -80,7 +81,7 @@ export class CsiStagedVolumes {
 
   /** Stages the volume where its driver wants that. Without it, what follows is the same. */
   async stage({ source, publishContext, group }: VolumeToStage, signal: AbortSignal): Promise<void> {
-    const { drivers, storage } = this.#parts;
+    const { drivers, storage, disk } = this.#parts;
     const driver = drivers.get(source.driver, 'attacher.MountDevice failed to create newCsiDriverClient');
     const capabilities = await driver.capabilities();
     if (!isStaged(source, capabilities)) return;
@@ -88,9 +89,9 @@ export class CsiStagedVolumes {
     const secrets = await csiSecrets(storage, 'NodeStageSecretRef', source.stageSecret);
     const data = { volumeHandle: source.handle, driverName: source.driver };
     const dataDir = this.#dataDir(source);
-    await makeMountPoint(dataDir);
-    await makeMountPoint(stagingPath);
-    await writeVolData(dataDir, data);
+    await disk.makeMountPoint(dataDir);
+    await disk.makeMountPoint(stagingPath);
+    await writeVolData(disk, dataDir, data);
     const request = {
       volumeId: source.handle,
       publishContext,
@@ -102,7 +103,7 @@ export class CsiStagedVolumes {
     try {
       await driver.stage(request, signal);
     } catch (error) {
-      if (source.blockName === undefined) await dropUnlessUncertain(stagingPath, error, signal);
+      if (source.blockName === undefined) await dropUnlessUncertain(disk, stagingPath, error, signal);
       throw error;
     }
   }
@@ -115,17 +116,18 @@ export class CsiStagedVolumes {
 
   async #unstage(volume: CsiVolumeKey, signal: AbortSignal): Promise<void> {
     const { driver: driverName, handle, blockName } = volume;
+    const { disk } = this.#parts;
     const stagingPath = this.path(volume);
-    if ((await readVolData(this.#dataDir(volume))) !== undefined) {
+    if ((await readVolData(disk, this.#dataDir(volume))) !== undefined) {
       const step = 'attacher.UnmountDevice failed to create newCsiDriverClient';
       const driver = this.#parts.drivers.get(driverName, step);
       // A later version of the driver may stage nothing any more.
       if ((await driver.capabilities()).has('STAGE_UNSTAGE_VOLUME'))
         await driver.unstage(handle, stagingPath, signal);
-      await refuseMounted(stagingPath, `CSI driver ${driverName} has unstaged volume ${handle}`);
+      await refuseMounted(disk, stagingPath, `CSI driver ${driverName} has unstaged volume ${handle}`);
     }
-    if (blockName === undefined) await removeMountPoint(stagingPath);
-    else await removeBlockFolders(this.block(blockName));
+    if (blockName === undefined) await removeMountPoint(disk, stagingPath);
+    else await removeBlockFolders(disk, this.block(blockName));
   }
 
   async #measured<T>(operation: VolumeOperation, driver: string, work: () => Promise<T>): Promise<T> {
@@ -159,7 +161,7 @@ export class CsiStagedVolumes {
 
   /** What earlier agents have left, in the folders of pods as well. */
   found(): Promise<FoundCsiVolumes> {
-    const { rootDir } = this.#parts;
-    return findCsiVolumes({ rootDir, stagingDir: this.#stagingDir }, this.#context.logger);
+    const { rootDir, disk } = this.#parts;
+    return findCsiVolumes(disk, { rootDir, stagingDir: this.#stagingDir }, this.#context.logger);
   }
 }

@@ -12,6 +12,7 @@ import { waitFor } from '../../../../support/wait-for.ts';
 import { CLAIMED } from '../../../policies/volumes/claims/claims.ts';
 import { describeAsRoot, podWith, VolumeBed } from '../bed.ts';
 import { CSI_DRIVER, csiManagerOn, mountAll, removeAll, unstaged } from '../volume-process.ts';
+import { systemClock } from '../../../../../src/system/timer.ts';
 
 const POD = podWith([CLAIMED], { securityContext: { fsGroup: 2345 } });
 
@@ -217,7 +218,10 @@ describeAsRoot('a volume of a CSI driver', () => {
     for (let reading = 0; reading < 3; reading++)
       expect(await csi.stats.of(volume, target())).toMatchObject(of);
     expect(driver.calls.filter((call) => call.startsWith('NodeGetVolumeStats'))).toHaveLength(1);
-    const silent = new CsiDriver('silent.csi.test', driver.endpoint, '1.0.0');
+    const silent = new CsiDriver(
+      { name: 'silent.csi.test', endpoint: driver.endpoint, version: '1.0.0' },
+      { clock: systemClock },
+    );
     silent.capabilities = () => Promise.resolve(new Set());
     csi.drivers.register(silent);
     expect(await csi.stats.of({ ...volume, driver: 'silent.csi.test' }, '/elsewhere')).toBeUndefined();

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { AttachReport } from '../../../../../src/agent/policies/volumes/csi-attachment.ts';
 import { CsiDriverRegistry } from '../../../../../src/agent/runtime/volumes/csi/csi-driver-registry.ts';
 import { CsiStagedVolumes } from '../../../../../src/agent/runtime/volumes/csi/csi-staged-volumes.ts';
+import { machineDisk } from '../../../../../src/agent/runtime/volumes/volume-disk.ts';
 import { VirtualClock } from '../../../../../src/simulation/node/virtual-clock.ts';
 import { NEVER_ABORTED } from '../../../../../src/system/promises.ts';
 import { testContext } from '../../../../support/test-context.ts';
@@ -29,7 +30,8 @@ test.each<[string, AttachReport]>([
     volumeAttachment: () => Promise.resolve({ status: { attached: true, attachmentMetadata: { a: 'b' } } }),
     volumeSecret: () => Promise.resolve(undefined),
   } as never;
-  const parts = { rootDir: '/none', nodeName: 'node-1', storage, drivers: new CsiDriverRegistry() };
+  const drivers = new CsiDriverRegistry();
+  const parts = { rootDir: '/none', nodeName: 'node-1', storage, drivers, disk: machineDisk };
   const staged = new CsiStagedVolumes(testContext({ clock }), parts);
   let now = asked;
   const names: string[] = [];

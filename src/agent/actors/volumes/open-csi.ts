@@ -1,21 +1,30 @@
 /** Puts together what a node needs of CSI drivers. Loaded only in a cluster, with a runtime of CRI. */
-import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
-import { CsiDrivers } from '../../agent/actors/volumes/csi-drivers.ts';
-import { CsiVolumes } from '../../agent/actors/volumes/csi-volumes.ts';
-import type { NodeCsi } from '../../agent/actors/volumes/node-csi.ts';
-import { attachReport } from '../../agent/policies/volumes/csi-attachment.ts';
-import { CsiNodeObjects } from '../../agent/cluster/objects/csi-node-objects.ts';
-import type { CsiNode } from '../../agent/runtime/volumes/csi/csi-node.ts';
-import type { Pod } from '../../types/kubernetes.ts';
-import type { Cluster } from './join-cluster.ts';
+import type { AgentCore } from '../cluster/cluster-parts.ts';
+import { CsiDrivers } from './csi-drivers.ts';
+import { CsiVolumes } from './csi-volumes.ts';
+import type { NodeCsi } from './node-csi.ts';
+import { attachReport } from '../../policies/volumes/csi-attachment.ts';
+import { CsiNodeObjects } from '../../cluster/objects/csi-node-objects.ts';
+import type { CsiNode } from '../../runtime/volumes/csi/csi-node.ts';
+import type { ApiServer } from '../../cluster/service/api-server.ts';
+import type { Dial } from '../../../system/grpc/grpc-client.ts';
+import type { Node, Pod } from '../../../types/kubernetes.ts';
 
 export interface CsiDeps {
   readonly csi: CsiNode;
-  readonly cluster: Pick<Cluster, 'api' | 'ownNode' | 'writtenNode'>;
+  readonly cluster: {
+    readonly api: ApiServer;
+    /** As it was last seen. */
+    ownNode(): Node | undefined;
+    /** As the API server has it now, once the node's status is written. */
+    writtenNode(): Promise<Node | undefined>;
+  };
   readonly nodeName: string;
+  /** Default: the sockets of drivers. */
+  readonly dial?: Dial;
 }
 
-export function openCsi(core: AgentCore, { csi, cluster, nodeName }: CsiDeps): NodeCsi {
+export function openCsi(core: AgentCore, { csi, cluster, nodeName, dial }: CsiDeps): NodeCsi {
   const volumes = new CsiVolumes(core, {
     csi,
     attachReports: {
@@ -26,6 +35,7 @@ export function openCsi(core: AgentCore, { csi, cluster, nodeName }: CsiDeps): N
   });
   const drivers = new CsiDrivers(core, {
     drivers: csi.drivers,
+    dial,
     onRegistered: (name) => {
       volumes.driverRegistered(name);
       core.sync([...volumes.podsOf(name), ...inlineUsers(core.registry, name)]);

@@ -1,0 +1,33 @@
+/** Which ResourceClaims the cluster of a simulated node has, and which pods use them. */
+import type { Container, PodSpec } from '../../types/kubernetes.ts';
+import { pick } from '../plugins/plugins-plan.ts';
+import type { KeyedRandom } from '../resources/growth.ts';
+
+export interface DraPlan {
+  readonly driver: string;
+  /** In the namespace of all pods. */
+  readonly claims: readonly string[];
+}
+
+const SHARE = 0.9;
+const USES = 0.6;
+const ENTRY = 'gpu';
+
+/** Undefined for a node without DRA drivers. */
+export function drawnDra(random: KeyedRandom): DraPlan | undefined {
+  if (random('dra') >= SHARE) return undefined;
+  return { driver: 'gpus.dra.example', claims: ['claim-1', 'claim-2', 'claim-3'] };
+}
+
+/** The spec of a pod of the API server on such a node. */
+export function withClaim(spec: PodSpec, uid: string, plan: DraPlan, random: KeyedRandom): PodSpec {
+  const drawn = (what: string) => random(`dra/pod/${uid}/${what}`);
+  const [first, ...others] = spec.containers;
+  if (first === undefined || drawn('uses') >= USES) return spec;
+  const claiming: Container = { ...first, resources: { ...first.resources, claims: [{ name: ENTRY }] } };
+  return {
+    ...spec,
+    containers: [claiming, ...others],
+    resourceClaims: [{ name: ENTRY, resourceClaimName: pick(plan.claims, drawn('claim')) }],
+  };
+}

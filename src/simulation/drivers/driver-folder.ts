@@ -1,0 +1,127 @@
+/** The CSI and DRA drivers of a simulated node: their processes come and go, and register with the agent that looks for them. */
+import type { PluginHandlers } from '../../agent/plugins/registration/plugin-handler.ts';
+import type { GrpcLink } from '../../system/grpc/grpc-client.ts';
+import type { Clock } from '../../types/clock.ts';
+import { pick } from '../plugins/plugins-plan.ts';
+import { DriverProcess, type DriverService, type DriverWorld, linkTo } from './driver-process.ts';
+
+export interface DriverFolderOptions {
+  readonly services: readonly DriverService[];
+  readonly world: DriverWorld;
+  readonly clock: Clock;
+  readonly tell: (what: string) => void;
+}
+
+/** One agent, as the folder knows it. `clock`: nothing happens to it when it is dead. */
+interface Watcher {
+  readonly handlers: PluginHandlers;
+  readonly clock: Clock;
+}
+
+const THERE_MS = [20_000, 120_000, 1_200_000];
+const AWAY_MS = [1, 500, 10_000, 60_000];
+const NOTICED_MS = 2_000;
+
+export class DriverFolder {
+  readonly #options: DriverFolderOptions;
+  readonly #there = new Map<DriverService, DriverProcess>();
+  /** By the socket. */
+  readonly #sockets = new Map<string, DriverProcess>();
+  readonly #underWay = new Map<DriverService, Set<string>>();
+  readonly #ordinals = new Map<string, number>();
+  #watcher: Watcher | undefined;
+
+  constructor(options: DriverFolderOptions) {
+    this.#options = options;
+    for (const service of options.services) this.#appears(service);
+  }
+
+  /** From now on no driver misbehaves: those that have are gone, and others come. */
+  calm(): void {
+    for (const service of this.#options.services) {
+      this.#there.get(service)?.die();
+      this.#appears(service);
+    }
+  }
+
+  /** An agent has begun to look for sockets. */
+  watchedBy(watcher: Watcher): void {
+    this.#watcher = watcher;
+    for (const process of this.#there.values()) this.#registers(process);
+  }
+
+  connect(socket: string, clock: Clock): GrpcLink {
+    return linkTo(this.#sockets.get(socket), clock);
+  }
+
+  #appears(service: DriverService): void {
+    const { clock, world, tell } = this.#options;
+    const underWay = this.#underWay.get(service) ?? new Set<string>();
+    this.#underWay.set(service, underWay);
+    const key = this.#key(service.name);
+    const process = new DriverProcess({ service, key, world, clock, underWay });
+    this.#there.set(service, process);
+    tell(`the driver ${service.name} appears: ${process.character}`);
+    this.#registers(process);
+    if (world.misbehaves())
+      clock.setTimeout(
+        () => this.#vanishes(process),
+        drawnMs(THERE_MS, process.draw('there'), process.draw('share')),
+      );
+  }
+
+  /** One that is there when nothing misbehaves any more stays. */
+  #vanishes(process: DriverProcess): void {
+    const { world, clock, tell } = this.#options;
+    const { service } = process;
+    if (!world.misbehaves() || !process.isAlive) return;
+    process.die();
+    this.#there.delete(service);
+    tell(`the driver ${service.name} dies`);
+    const awayMs = drawnMs(AWAY_MS, process.draw('away'), process.draw('share'));
+    clock.setTimeout(() => {
+      if (world.misbehaves()) this.#appears(service);
+    }, awayMs);
+  }
+
+  /** As the agent's watcher does with a socket. It tries again until it is taken. */
+  #registers(process: DriverProcess): void {
+    const watcher = this.#watcher;
+    if (watcher === undefined) return;
+    const { name, type, versions } = process.service;
+    const { clock } = watcher;
+    clock.setTimeout(
+      () => {
+        if (this.#watcher !== watcher || !process.isAlive) return;
+        const handler = watcher.handlers.get(type);
+        const endpoint = `${this.#key(`${name}/socket`)}.sock`;
+        const offer = { name, endpoint, supportedVersions: versions };
+        if (handler === undefined || handler.problemOf({ type, ...offer }) !== undefined) {
+          this.#registers(process);
+          return;
+        }
+        this.#sockets.set(endpoint, process);
+        const served = handler.register(offer);
+        process.onDeath.add(() =>
+          clock.setTimeout(() => served.close(), 1 + NOTICED_MS * process.draw('noticed')),
+        );
+        void served.verify?.(new AbortController().signal).then((problem) => {
+          if (problem === undefined) return;
+          served.close();
+          this.#registers(process);
+        });
+      },
+      1 + Math.floor(NOTICED_MS * process.draw('register')),
+    );
+  }
+
+  #key(what: string): string {
+    const ordinal = (this.#ordinals.get(what) ?? 0) + 1;
+    this.#ordinals.set(what, ordinal);
+    return `drivers/${what}/${String(ordinal)}`;
+  }
+}
+
+function drawnMs(most: readonly number[], which: number, share: number): number {
+  return Math.ceil(pick(most, which) * share) || 1;
+}

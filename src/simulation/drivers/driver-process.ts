@@ -1,0 +1,200 @@
+/** One process of a simulated CSI or DRA driver, from when it listens until it dies. What it has mounted or prepared outlives it. */
+import type { GrpcLink } from '../../system/grpc/grpc-client.ts';
+import type { Clock } from '../../types/clock.ts';
+import { type ErrorKind, StateletError } from '../../types/errors.ts';
+import { pick } from '../plugins/plugins-plan.ts';
+import type { KeyedRandom } from '../resources/growth.ts';
+
+/** What drivers know of the world, and whether they may misbehave in it. */
+export interface DriverWorld {
+  readonly random: KeyedRandom;
+  readonly misbehaves: () => boolean;
+}
+
+/** What a driver does, however its processes behave. */
+export interface DriverService {
+  /** How it is registered. */
+  readonly type: 'CSIPlugin' | 'DRAPlugin';
+  readonly name: string;
+  readonly versions: readonly string[];
+  /** Calls about one of these are not carried out at the same time. */
+  subjectsOf(method: string, request: unknown): readonly string[];
+  /** The call has come. */
+  asked(method: string, request: unknown): void;
+  /** Carries it out. Throws what the driver answers instead. */
+  carryOut(method: string, request: unknown): unknown;
+}
+
+/** As long as the process lives. */
+type Character = 'honest' | 'slow' | 'failing' | 'hanging' | 'forgetful';
+
+const CHARACTERS: readonly Character[] = ['honest', 'honest', 'slow', 'failing', 'hanging', 'forgetful'];
+const CODES: readonly ErrorKind[] = [
+  'Canceled',
+  'Unknown',
+  'InvalidArgument',
+  'DeadlineExceeded',
+  'NotFound',
+  'AlreadyExists',
+  'PermissionDenied',
+  'ResourceExhausted',
+  'FailedPrecondition',
+  'Aborted',
+  'OutOfRange',
+  'Unimplemented',
+  'Internal',
+  'Unavailable',
+  'DataLoss',
+  'Unauthenticated',
+];
+const HONEST_MS = 50;
+const SLOW_MS = 20_000;
+/** What hangs may be carried out so late, or never. */
+const HANGS_MS = 150_000;
+const BAD = 0.4;
+
+export interface DriverProcessOptions {
+  readonly service: DriverService;
+  /** Of this process alone. */
+  readonly key: string;
+  readonly world: DriverWorld;
+  readonly clock: Clock;
+  /** Of the driver, whichever process works on it. */
+  readonly underWay: Set<string>;
+}
+
+export class DriverProcess {
+  readonly service: DriverService;
+  readonly character: Character;
+  readonly onDeath = new Set<() => void>();
+  readonly #options: DriverProcessOptions;
+  #isAlive = true;
+  #count = 0;
+
+  constructor(options: DriverProcessOptions) {
+    this.#options = options;
+    this.service = options.service;
+    const { world, key } = options;
+    this.character = world.misbehaves() ? pick(CHARACTERS, world.random(`${key}/character`)) : 'honest';
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  die(): void {
+    this.#isAlive = false;
+    for (const told of this.onDeath) told();
+    this.onDeath.clear();
+  }
+
+  /** In [0, 1): the next number of this process. */
+  draw(what: string): number {
+    return this.#options.world.random(`${this.#options.key}/${what}/${String(++this.#count)}`);
+  }
+
+  /** `answer` is called at most once. Nobody may hear it any more by then. */
+  call(method: string, request: unknown, answer: (error: Error | undefined, value?: unknown) => void): void {
+    const { underWay, clock, world } = this.#options;
+    const subjects = this.service.subjectsOf(method, request);
+    this.service.asked(method, request);
+    if (subjects.some((subject) => underWay.has(subject))) {
+      answer(new StateletError('Aborted', 'an operation for it is under way'));
+      return;
+    }
+    const isBad = world.misbehaves() && this.draw(method) < BAD;
+    const hangs = isBad && this.character === 'hanging';
+    const longestMs = hangs ? HANGS_MS : this.character === 'slow' ? SLOW_MS : HONEST_MS;
+    for (const subject of subjects) underWay.add(subject);
+    const over = () => {
+      this.onDeath.delete(died);
+      for (const subject of subjects) underWay.delete(subject);
+    };
+    const timer = clock.setTimeout(
+      () => {
+        over();
+        this.#land(method, request, { isBad, hangs, answer });
+      },
+      1 + Math.floor(longestMs * this.draw('ms')),
+    );
+    const died = () => {
+      clock.clearTimeout(timer);
+      over();
+      answer(new StateletError('Unavailable', 'the connection has ended'));
+    };
+    this.onDeath.add(died);
+  }
+
+  #land(
+    method: string,
+    request: unknown,
+    call: {
+      readonly isBad: boolean;
+      readonly hangs: boolean;
+      readonly answer: (error: Error | undefined, value?: unknown) => void;
+    },
+  ): void {
+    const { isBad, hangs, answer } = call;
+    const failure = () => new StateletError(pick(CODES, this.draw('code')), 'the driver fails');
+    if (isBad && this.character === 'failing') {
+      answer(failure());
+      return;
+    }
+    if (hangs && this.draw('never') < 0.5) return;
+    try {
+      const value = this.service.carryOut(method, request);
+      if (hangs) return;
+      // It has done what it was asked for, and says that it has not.
+      if (isBad && this.character === 'forgetful') answer(failure());
+      else answer(undefined, value);
+    } catch (error) {
+      answer(error as Error);
+    }
+  }
+}
+
+/** The connection of one agent. `clock`: the agent's: nothing is answered when it is dead. */
+export function linkTo(process: DriverProcess | undefined, clock: Clock): GrpcLink {
+  const closed = new AbortController();
+  const gone = () => new StateletError('Unavailable', 'nothing listens there');
+  const asked = <T>(
+    signal: AbortSignal,
+    begin: (answer: (error: Error | undefined, value?: T) => void) => void,
+  ) =>
+    new Promise<T>((resolve, reject) => {
+      const either = AbortSignal.any([signal, closed.signal]);
+      const aborted = () => reject(failureOf(either.reason));
+      if (either.aborted) aborted();
+      either.addEventListener('abort', aborted, { once: true });
+      begin((error, value) => {
+        clock.setTimeout(() => {
+          either.removeEventListener('abort', aborted);
+          if (error) reject(error);
+          else resolve(value as T);
+        }, 1);
+      });
+    });
+  const isThere = () => process?.isAlive === true;
+  return {
+    call: (method, request, signal) =>
+      asked(signal, (answer) => {
+        if (process?.isAlive !== true) answer(gone());
+        else process.call(method.name, request, (error, value) => answer(error, value as never));
+      }),
+    watch: (_, __, { signal }) =>
+      asked<undefined>(signal, (answer) => answer(new StateletError('Unimplemented', 'it tells nothing'))),
+    connect: (signal) => asked<undefined>(signal, (answer) => answer(isThere() ? undefined : gone())),
+    disconnected: (signal) =>
+      asked<undefined>(signal, (answer) => {
+        if (process?.isAlive === true) process.onDeath.add(() => answer(undefined));
+        else answer(undefined);
+      }),
+    close: () => closed.abort(new StateletError('Unavailable', 'the connection was closed')),
+  };
+}
+
+function failureOf(reason: unknown): StateletError {
+  if (reason instanceof StateletError) return reason;
+  const isTimeUp = (reason as Partial<Error> | undefined)?.name === 'TimeoutError';
+  return new StateletError(isTimeUp ? 'DeadlineExceeded' : 'Canceled', 'the call was given up');
+}

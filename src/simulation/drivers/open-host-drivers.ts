@@ -1,0 +1,101 @@
+/** Puts together the drivers of a simulated node, the controllers of its cluster that belong to them, and their judges. */
+import { CLAIMS_FILE } from '../../agent/runtime/dra/claims-file.ts';
+import { uniqueVolumeName } from '../../agent/policies/volumes/csi-source.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { PodSpec } from '../../types/kubernetes.ts';
+import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
+import { CsiJudge } from '../judges/csi-judge.ts';
+import { DraJudge } from '../judges/dra-judge.ts';
+import { StateFiles } from '../placement/state-files.ts';
+import type { SandboxTruth } from '../runtime/witness.ts';
+import type { Tally } from '../tally.ts';
+import { AttachController } from './attach-controller.ts';
+import { ClaimController } from './claim-controller.ts';
+import { CsiDriverService } from './csi-driver-service.ts';
+import { type CsiPlan, createCsiObjects } from './csi-plan.ts';
+import { DraDriverService } from './dra-driver-service.ts';
+import type { DraPlan } from './dra-plan.ts';
+import { DriverFolder } from './driver-folder.ts';
+import type { DriverService, DriverWorld } from './driver-process.ts';
+import type { HostDrivers } from './host-drivers.ts';
+import { SimulatedVolumeDisk } from './simulated-volume-disk.ts';
+
+/** Where agents keep their files. Nothing of the machine is there. */
+export const SIMULATED_ROOT = '/simulated';
+
+export interface DriversPlan {
+  readonly csi: CsiPlan | undefined;
+  readonly dra: DraPlan | undefined;
+}
+
+export interface HostDriversOptions {
+  readonly plan: DriversPlan;
+  readonly clock: Clock;
+  readonly world: DriverWorld;
+  readonly api: SimulatedApiServer;
+  readonly tally: Tally;
+  /** Whether an agent dies while it writes. */
+  readonly mayDie: () => boolean;
+  readonly killAgent: () => void;
+  readonly specOf: (uid: string) => PodSpec | undefined;
+  readonly runtime: () => { uids(): Iterable<string>; sandboxesOf(uid: string): Iterable<SandboxTruth> };
+  readonly tell: (what: string) => void;
+  readonly violated: (invariant: 'csi' | 'dra', uid: string | undefined, what: string) => void;
+}
+
+export function openHostDrivers(options: HostDriversOptions): HostDrivers {
+  const { plan, clock, world, tell } = options;
+  const services: DriverService[] = [];
+  const csi = plan.csi && openCsi(options, plan.csi, services);
+  const dra = plan.dra && openDra(options, plan.dra, services);
+  return { folder: new DriverFolder({ services, world, clock, tell }), csi, dra };
+}
+
+function openCsi(options: HostDriversOptions, plan: CsiPlan, services: DriverService[]): HostDrivers['csi'] {
+  const { api, clock, world, mayDie, killAgent, specOf, runtime, tally } = options;
+  const { random, misbehaves } = world;
+  createCsiObjects(api, plan);
+  const volumesOf = (filter: 'isStaging' | 'isAttached') =>
+    plan.drivers
+      .filter((driver) => driver[filter])
+      .flatMap(({ name: driver, handles }) => handles.map((handle) => uniqueVolumeName({ driver, handle })));
+  const judge: CsiJudge = new CsiJudge({
+    disk: () => disk,
+    podsDir: `${SIMULATED_ROOT}/pods`,
+    staging: volumesOf('isStaging'),
+    attachable: volumesOf('isAttached'),
+    isAttached: (volume) => controller.isAttached(volume),
+    specOf,
+    runtime,
+    onPublished: () => (tally.volumesPublished += 1),
+    violated: (uid, what) => options.violated('csi', uid, what),
+  });
+  const disk = new SimulatedVolumeDisk({ random, mayDie, killAgent, witness: judge });
+  const onDetach = (volume: string) => judge.detached(volume);
+  const controller: AttachController = new AttachController({
+    plan,
+    api,
+    clock,
+    random,
+    misbehaves,
+    onDetach,
+  });
+  services.push(...plan.drivers.map((driver) => new CsiDriverService(driver, disk, judge)));
+  return { plan, disk, controller, judge };
+}
+
+function openDra(options: HostDriversOptions, plan: DraPlan, services: DriverService[]): HostDrivers['dra'] {
+  const { api, clock, world, mayDie, killAgent, runtime, tally } = options;
+  const { random, misbehaves } = world;
+  const files = new StateFiles({ random: (key) => random(`dra/${key}`), mayDie, killAgent });
+  const judge = new DraJudge({
+    checkpoint: () => files.text(CLAIMS_FILE),
+    runtime,
+    onPrepared: () => (tally.claimsPrepared += 1),
+    violated: (uid, what) => options.violated('dra', uid, what),
+  });
+  const onReserved = (claim: string, pod: string) => judge.reserved(claim, pod);
+  new ClaimController({ plan, api, clock, random, misbehaves, onReserved });
+  services.push(new DraDriverService(plan.driver, judge));
+  return { plan, files, judge };
+}

@@ -1,0 +1,126 @@
+/** The folders, files and mounts of a simulated node that have to do with CSI drivers. They outlive its agents. */
+import { basename, dirname } from 'node:path';
+import type { VolumeDisk } from '../../agent/runtime/volumes/volume-disk.ts';
+import { StateletError } from '../../types/errors.ts';
+import type { KeyedRandom } from '../resources/growth.ts';
+
+/** What the agent does to mounts of drivers that only drivers may do. */
+export interface MountWitness {
+  unmountedByAgent(path: string): void;
+  removedBelow(mount: string, folder: string): void;
+}
+
+export interface SimulatedVolumeDiskOptions {
+  readonly random: KeyedRandom;
+  /** Whether the agent dies while it writes. */
+  readonly mayDie: () => boolean;
+  readonly killAgent: () => void;
+  readonly witness: MountWitness;
+}
+
+const DIES_AT_WRITE = 0.02;
+
+export class SimulatedVolumeDisk {
+  readonly folders = new Set<string>();
+  readonly files = new Map<string, string>();
+  /** What drivers have mounted, by the path: the volume. */
+  readonly mounts = new Map<string, string>();
+  readonly #options: SimulatedVolumeDiskOptions;
+  #writes = 0;
+
+  constructor(options: SimulatedVolumeDiskOptions) {
+    this.#options = options;
+  }
+
+  /** All that is below a folder, and the folder itself. */
+  below(folder: string): readonly string[] {
+    return [...this.folders, ...this.files.keys(), ...this.mounts.keys()].filter((path) =>
+      isBelow(path, folder),
+    );
+  }
+
+  mkdir(folder: string): void {
+    for (let path = folder; path !== '/' && !this.folders.has(path); path = dirname(path))
+      this.folders.add(path);
+  }
+
+  /** For one agent: nothing happens for it once it is dead, and it may die at each step. */
+  forAgent(isAlive: () => boolean): VolumeDisk {
+    const read = async <T>(look: () => T): Promise<T> => {
+      await this.#turn(isAlive);
+      return look();
+    };
+    const write = (change: () => void) => this.#write(isAlive, change);
+    return {
+      mountedPaths: () => read(() => new Set(this.mounts.keys())),
+      names: (folder) => read(() => this.#subfolders(folder)),
+      subfolderNames: (folder) => read(() => this.#subfolders(folder)),
+      linkNames: () => read(() => []),
+      exists: (folder) => read(() => this.folders.has(folder)),
+      realpath: (folder) => read(() => folder),
+      readFile: (path) => read(() => this.files.get(path)),
+      makeFolder: (folder) => write(() => this.mkdir(folder)),
+      makeMountPoint: (folder) => write(() => this.mkdir(folder)),
+      replaceFile: (path, text) =>
+        write(() => {
+          if (!this.folders.has(dirname(path))) throw errnoError('ENOENT', path);
+          this.files.set(path, text);
+        }),
+      removeFile: (path) => write(() => void this.files.delete(path)),
+      rmdir: (folder) => write(() => this.#rmdir(folder)),
+      unmountBelow: (folder) => write(() => this.#unmountBelow(folder)),
+      removeTree: (folder) => write(() => this.#removeTree(folder)),
+      tearDownVolumes: () => read(() => undefined),
+    };
+  }
+
+  #subfolders(folder: string): readonly string[] {
+    return [...this.folders].filter((path) => dirname(path) === folder).map((path) => basename(path));
+  }
+
+  #rmdir(folder: string): void {
+    if (!this.folders.has(folder)) throw errnoError('ENOENT', folder);
+    if (this.mounts.has(folder)) throw errnoError('EBUSY', folder);
+    if (this.below(folder).length > 1) throw errnoError('ENOTEMPTY', folder);
+    this.folders.delete(folder);
+  }
+
+  #unmountBelow(folder: string): void {
+    for (const mount of [...this.mounts.keys()].filter((path) => isBelow(path, folder))) {
+      this.#options.witness.unmountedByAgent(mount);
+      this.mounts.delete(mount);
+    }
+  }
+
+  #removeTree(folder: string): void {
+    const mount = [...this.mounts.keys()].find((path) => isBelow(path, folder));
+    if (mount !== undefined) this.#options.witness.removedBelow(mount, folder);
+    for (const path of this.below(folder)) {
+      this.folders.delete(path);
+      this.files.delete(path);
+    }
+  }
+
+  async #turn(isAlive: () => boolean): Promise<void> {
+    await Promise.resolve();
+    if (!isAlive()) await new Promise(() => undefined);
+  }
+
+  async #write(isAlive: () => boolean, change: () => void): Promise<void> {
+    await this.#turn(isAlive);
+    const { random, mayDie, killAgent } = this.#options;
+    const fate = mayDie() ? random(`csi/write/${String(++this.#writes)}`) : 1;
+    if (fate >= DIES_AT_WRITE / 2) change();
+    if (fate >= DIES_AT_WRITE) return;
+    killAgent();
+    await new Promise(() => undefined);
+  }
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
+}
+
+function errnoError(code: string, path: string): Error {
+  return Object.assign(new StateletError('Internal', `${code}: ${path}`), { code });
+}

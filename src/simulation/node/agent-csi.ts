@@ -1,0 +1,77 @@
+/** The part of a simulated agent for volumes of CSI drivers: the production code, on a simulated disk, with simulated drivers. */
+import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
+import { type CsiDeps, openCsi } from '../../agent/actors/volumes/open-csi.ts';
+import type { NodeCsi } from '../../agent/actors/volumes/node-csi.ts';
+import type { ServerObjects } from '../../agent/cluster/objects/server-objects.ts';
+import { podOfUID } from '../../agent/runtime/node/compose-node.ts';
+import { type PodSubsystem, PrepareError } from '../../agent/runtime/node/pod-node.ts';
+import { ClaimedVolumes } from '../../agent/runtime/volumes/claimed-volumes.ts';
+import { CsiNode } from '../../agent/runtime/volumes/csi/csi-node.ts';
+import { VolumeManager } from '../../agent/runtime/volumes/volume-manager.ts';
+import type { Dial } from '../../system/grpc/grpc-client.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import type { DriverFolder } from '../drivers/driver-folder.ts';
+import { SIMULATED_ROOT } from '../drivers/open-host-drivers.ts';
+import type { SimulatedVolumeDisk } from '../drivers/simulated-volume-disk.ts';
+
+export interface AgentCsiOptions {
+  readonly disk: SimulatedVolumeDisk;
+  readonly folder: DriverFolder;
+  readonly cluster: CsiDeps['cluster'];
+  readonly nodeName: string;
+  readonly objects: ServerObjects;
+  readonly isAlive: () => boolean;
+}
+
+export interface AgentCsi {
+  readonly node: CsiNode;
+  readonly subsystem: PodSubsystem;
+  readonly open: (core: AgentCore) => NodeCsi;
+}
+
+export function agentCsi(context: AgentContext, options: AgentCsiOptions): AgentCsi {
+  const { disk: ofHost, nodeName, objects, isAlive } = options;
+  const disk = ofHost.forAgent(isAlive);
+  const node = new CsiNode(context, { rootDir: SIMULATED_ROOT, nodeName, objects, storage: objects, disk });
+  const claims = new ClaimedVolumes({ objects, nodeLabels: () => ({}), disk });
+  const volumes = new VolumeManager(context, {
+    rootDir: SIMULATED_ROOT,
+    allocatable: {},
+    clusterDomain: '',
+    csi: node,
+    claims,
+    disk,
+  });
+  const { folder, cluster } = options;
+  const dial: Dial = (_, socket) => folder.connect(socket, context.clock);
+  return {
+    node,
+    subsystem: subsystemOf(volumes),
+    open: (core) => openCsi(core, { csi: node, cluster, nodeName, dial }),
+  };
+}
+
+function subsystemOf(volumes: VolumeManager): PodSubsystem {
+  return {
+    name: 'CSI volumes',
+    prepare: async (pod, signal) => {
+      const own = withCsiAlone(pod);
+      if (own.spec.volumes?.length === 0) return;
+      await volumes.mountPod(own, signal).catch((error: unknown) => {
+        throw new PrepareError('FailedMount', error, true);
+      });
+    },
+    release: (uid) => volumes.releaseVolumes(uid),
+    remove: ({ uid }) => volumes.unmountPod(uid),
+    podsOnDisk: async () => (await volumes.podsOnDisk()).map(podOfUID),
+  };
+}
+
+/** Other volumes are simulated elsewhere. */
+function withCsiAlone(pod: Pod): Pod {
+  const volumes = (pod.spec.volumes ?? []).filter(
+    ({ csi, persistentVolumeClaim }) => csi !== undefined || persistentVolumeClaim !== undefined,
+  );
+  return { ...pod, spec: { ...pod.spec, volumes } };
+}
