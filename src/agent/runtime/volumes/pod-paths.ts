@@ -8,7 +8,7 @@ import {
 import { StateletError } from '../../../types/errors.ts';
 
 /** Kinds whose PersistentVolumes may be block devices. */
-export type BlockKind = Extract<VolumeKindName, 'local' | 'csi'>;
+type BlockKind = Extract<VolumeKindName, 'local' | 'csi'>;
 
 export interface DevicePaths {
   /** In the pod's folder. */
