@@ -2,6 +2,7 @@ import { ACTOR_MUTANTS } from './actor-mutants.ts';
 import { CLUSTER_MUTANTS } from './cluster-mutants.ts';
 import { CONTENT_MUTANTS } from './content-mutants.ts';
 import { DEVICE_MUTANTS } from './device-mutants.ts';
+import { DRIVER_MUTANTS } from './driver-mutants.ts';
 import { EVICTION_MUTANTS } from './eviction-mutants.ts';
 import { LOCAL_MUTANTS } from './local-mutants.ts';
 import { MACHINE_MUTANTS } from './machine-mutants.ts';
@@ -22,5 +23,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...LOCAL_MUTANTS,
   ...PLUGIN_MUTANTS,
   ...DEVICE_MUTANTS,
+  ...DRIVER_MUTANTS,
   ...PLACEMENT_MUTANTS,
 ];

@@ -1,0 +1,49 @@
+/** The use of volumes of CSI drivers and of ResourceClaims, broken. */
+import type { Mutant } from './mutant.ts';
+
+const CSI_NODE = 'src/agent/runtime/volumes/csi/csi-node.ts';
+
+export const DRIVER_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'published-unstaged',
+    breaks: 'A volume is published without being staged (csi)',
+    file: CSI_NODE,
+    find: `if (!source.isEphemeral) publishContext`,
+    replace: `if (source.handle === '') publishContext`,
+  },
+  {
+    name: 'published-unrecorded',
+    breaks: 'A driver mounts a volume of which the next agent does not know (csi, I10)',
+    file: CSI_NODE,
+    find: `    await writeVolData(this.#disk, target.dataDir, this.#volDataOf(volume));\n`,
+    replace: '',
+  },
+  {
+    name: 'unmounted-by-agent',
+    breaks: 'The agent unmounts what a driver has mounted (csi)',
+    file: 'src/agent/runtime/volumes/remove-pod-folder.ts',
+    find: `  await csi?.unmount(uid, paths);\n`,
+    replace: '',
+  },
+  {
+    name: 'claim-not-reserved',
+    breaks: 'A pod uses a claim that is not reserved for it (dra)',
+    file: 'src/agent/policies/dra/pod-claims.ts',
+    find: `if (status.reservedFor?.some((consumer) => consumer.uid === uid) !== true)`,
+    replace: `if (status.reservedFor === null)`,
+  },
+  {
+    name: 'claim-unrecorded',
+    breaks: 'A driver prepares a claim of which the next agent does not know (dra, I10)',
+    file: 'src/agent/actors/dra/resource-claim-actor.ts',
+    find: `          await save();\n`,
+    replace: '',
+  },
+  {
+    name: 'claim-kept',
+    breaks: 'A claim is not given up when its last pod has ended (I10)',
+    file: 'src/agent/runtime/dra/claim-subsystem.ts',
+    find: `    release: (uid) => dra.release(uid),\n`,
+    replace: '',
+  },
+];
