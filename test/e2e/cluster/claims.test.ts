@@ -225,7 +225,7 @@ describeOnCluster(
         `MountVolume.NewMounter initialization failed for volume "pv-none" : path "${disk}/none" does not exist`,
       );
       await cluster.told('options', 'mount options are not supported for this volume type');
-      await cluster.told('block', 'block devices (volumeDevices) are not supported');
+      await cluster.told('block', 'is not a block device');
       await cluster.told(
         'inline',
         'MountVolume.SetUp failed for volume "data" : a volume of nfs is not supported',
