@@ -53,6 +53,8 @@ export class DeviceManager implements HintProvider {
   readonly #allocator: DeviceAllocator;
   readonly #file: DevicesFile;
   readonly #life = new AbortController();
+  /** UIDs of pods for which the file may not have yet what is known here. */
+  readonly #unwritten = new Set<string>();
   #view: DeviceHolders = { pods: () => [], isPodTerminated: () => false };
 
   /** Reads what a former agent has written. */
@@ -185,14 +187,17 @@ export class DeviceManager implements HintProvider {
   }
 
   complete(pod: Pod, signal: AbortSignal): Promise<void> | undefined {
-    return this.#records.awaitsPlugin(pod.metadata.uid) ? this.#complete(pod, signal) : undefined;
+    const { uid } = pod.metadata;
+    return this.#records.awaitsPlugin(uid) || this.#unwritten.has(uid)
+      ? this.#complete(pod, signal)
+      : undefined;
   }
 
   async #complete(pod: Pod, signal: AbortSignal): Promise<void> {
-    let isAsked = false;
+    const { uid } = pod.metadata;
     for (const { name } of [...(pod.spec.initContainers ?? []), ...pod.spec.containers])
-      if (await this.#allocator.complete(pod, name, signal)) isAsked = true;
-    if (isAsked) await this.#write();
+      if (await this.#allocator.complete(pod, name, signal)) this.#unwritten.add(uid);
+    await this.#writeFor(uid);
   }
 
   holds(uid: string): boolean {
@@ -200,8 +205,8 @@ export class DeviceManager implements HintProvider {
   }
 
   async release(uid: string): Promise<void> {
-    if (!this.#records.release(uid)) return;
-    await this.#write();
+    if (this.#records.release(uid)) this.#unwritten.add(uid);
+    await this.#writeFor(uid);
   }
 
   #hints(
@@ -228,6 +233,7 @@ export class DeviceManager implements HintProvider {
         count > 0 && this.#records.find(uid, container.name, resource)?.answer === undefined,
     );
     if (isMissing) await this.#allocateLate(pod, container);
+    if (this.#unwritten.has(uid)) await this.#writeFor(uid);
     for (const [resource, count] of requests)
       if (count > 0) await this.#preStart(uid, container.name, resource);
     return containerDevices(this.#records.of(uid, container.name).flatMap(({ answer }) => answer ?? []));
@@ -242,7 +248,7 @@ export class DeviceManager implements HintProvider {
       this.#records.dropReserved(pod.metadata.uid, container.name);
       throw error;
     }
-    await this.#write();
+    this.#unwritten.add(pod.metadata.uid);
   }
 
   async #preStart(uid: string, container: string, resource: string): Promise<void> {
@@ -269,6 +275,13 @@ export class DeviceManager implements HintProvider {
     );
     for (const uid of ended) this.#records.release(uid);
     if (ended.length > 0) this.#writeLater();
+  }
+
+  /** Nothing may depend on what a next agent would not know. A write that has failed, or was not awaited, is made up for. */
+  async #writeFor(uid: string): Promise<void> {
+    if (!this.#unwritten.has(uid)) return;
+    await this.#write();
+    this.#unwritten.delete(uid);
   }
 
   #writeLater(): void {

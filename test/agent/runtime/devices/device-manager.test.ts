@@ -23,9 +23,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-function bed(more: Partial<DevicePlugin> = {}, ids = ['a', 'b', 'c']) {
+function bed(more: Partial<DevicePlugin> = {}, ids = ['a', 'b', 'c'], file = checkpointIn(folder)) {
   const context = testContext();
-  const devices = new DeviceManager(context, folder, new DevicesFile(checkpointIn(folder), context.logger));
+  const devices = new DeviceManager(context, folder, new DevicesFile(file, context.logger));
   const plugin: DevicePlugin = {
     options: { preStartRequired: false, getPreferredAllocationAvailable: more.preferred !== undefined },
     allocate: (given) => Promise.resolve({ ...NOTHING, envs: { IDS: given.join() } }),
@@ -211,6 +211,26 @@ test('a next agent knows who has which device, and gives none of them away', asy
   expect(JSON.parse(readFileSync(join(folder, FILE), 'utf8'))).toMatchObject({
     Data: { PodDeviceEntries: [{ PodUID: 'p2' }] },
   });
+});
+
+test('what could not be written of a pod is written before the pod is admitted, starts a container, or has been released', async () => {
+  const file = checkpointIn(folder);
+  let isFull = true;
+  const replace = (text: string) =>
+    isFull ? Promise.reject(new Error('no space left')) : file.replace(text);
+  const { devices, topology, admit } = bed({}, ['a'], { ...file, replace });
+  const written = () => checkpointIn(folder).read() ?? '';
+  expect(await admit(pod('p1', 1))).toMatchObject({ message: expect.stringContaining('no space left') });
+  const [main] = pod('p1', 1).spec.containers;
+  await expect(devices.additions(pod('p1', 1), main!)).rejects.toThrow('no space left');
+  isFull = false;
+  expect(await admit(pod('p1', 1))).toBeUndefined();
+  expect(written()).toContain('"PodUID":"p1"');
+  isFull = true;
+  await expect(topology.release('p1')).rejects.toThrow('no space left');
+  isFull = false;
+  await topology.release('p1');
+  expect(written()).not.toContain('"PodUID":"p1"');
 });
 
 test('a checkpoint that cannot be read is reported, and counts as empty', async () => {
