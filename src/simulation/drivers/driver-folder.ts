@@ -36,6 +36,11 @@ export class DriverFolder {
     for (const service of options.services) this.#appears(service);
   }
 
+  /** Whether a driver is at work on a call. A removal that waits for it may last as long as the call. */
+  get isBusy(): boolean {
+    return [...this.#underWay.values()].some((subjects) => subjects.size > 0);
+  }
+
   /** From now on no driver misbehaves: those that have are gone, and others come. */
   calm(): void {
     for (const service of this.#options.services) {

@@ -13,7 +13,7 @@ export interface RemainsTruth {
   onDisk(): Iterable<string>;
   /** Whether a source wants the pod, or the runtime has something of it. */
   isInUse(uid: string): boolean;
-  /** Whether a call to the runtime about the pod is in flight. */
+  /** Whether a call to the runtime about the pod is in flight, or one to a driver about anything. */
   isAskedAbout(uid: string): boolean;
   /** Whether an agent runs that knows all sources, and whose runtime answers. */
   isAtWork(): boolean;

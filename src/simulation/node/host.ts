@@ -269,7 +269,7 @@ export class Host {
         onDisk: () => disk.keys(),
         isInUse: (uid) =>
           runtime.uids().includes(uid) || sources.pods.some(({ metadata }) => metadata.uid === uid),
-        isAskedAbout: (uid) => runtime.inFlight(uid).length > 0,
+        isAskedAbout: (uid) => runtime.inFlight(uid).length > 0 || this.drivers?.folder.isBusy === true,
         isAtWork: () => this.#isAtWork(),
         snapshot: (uid) => supervisor()?.registry.get(uid)?.actor.getSnapshot(),
         isDesired: (uid) => supervisor()?.desired.has(uid) === true,
@@ -512,7 +512,11 @@ export class Host {
     this.#keepReasons(run);
     this.#agentRun = undefined;
     this.apiJudge.lease.abandoned();
-    void run.stop().then(() => this.#options.clock.setTimeout(() => this.#startAgent(), downMs));
+    void run.stop().then(() => {
+      // A renewal that was under way may have been carried out meanwhile.
+      this.apiJudge.lease.abandoned();
+      this.#options.clock.setTimeout(() => this.#startAgent(), downMs);
+    });
   }
 
   /** Whether an earlier agent was told to end the ordinary pod of a manifest, or had a reason to: it stays ended. */
