@@ -193,8 +193,8 @@ async function draOf(
   { dra }: NodeParts,
 ): Promise<DaemonParts['dra']> {
   if (cluster === undefined || dra === undefined) return undefined;
-  const { openDra } = await import('./open-dra.ts');
-  return (core) => openDra(core, { dra, cluster, nodeName });
+  const { openDra } = await import('../../agent/actors/dra/open-dra.ts');
+  return (core) => openDra(core, { dra, api: cluster.api, nodeName });
 }
 
 /** The code for device plugins is loaded only where pods can have devices. The folder of plugins has one watcher. */

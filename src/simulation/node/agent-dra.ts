@@ -1,15 +1,14 @@
 /** The part of a simulated agent for ResourceClaims: the production code, with a simulated driver. */
 import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
-import { DraDrivers } from '../../agent/actors/dra/dra-drivers.ts';
 import type { NodeDra } from '../../agent/actors/dra/node-dra.ts';
-import { ResourceClaims } from '../../agent/actors/dra/resource-claims.ts';
-import { ResourceSlices } from '../../agent/cluster/objects/resource-slices.ts';
+import { openDra } from '../../agent/actors/dra/open-dra.ts';
 import type { ServerObjects } from '../../agent/cluster/objects/server-objects.ts';
 import type { ApiServer } from '../../agent/cluster/service/api-server.ts';
 import { claimSubsystem } from '../../agent/runtime/dra/claim-subsystem.ts';
 import { claimsFile } from '../../agent/runtime/dra/claims-file.ts';
 import { DraNode } from '../../agent/runtime/dra/dra-node.ts';
 import type { PodSubsystem } from '../../agent/runtime/node/pod-node.ts';
+import type { Dial } from '../../system/grpc/grpc-client.ts';
 import type { StoredText } from '../../system/newest-file.ts';
 import type { AgentContext } from '../../types/agent-context.ts';
 import type { DriverFolder } from '../drivers/driver-folder.ts';
@@ -30,27 +29,11 @@ export interface AgentDra {
 
 export function agentDra(context: AgentContext, options: AgentDraOptions): AgentDra {
   const { file, folder, api, nodeName, objects } = options;
+  const dial: Dial = (_, socket) => folder.connect(socket, context.clock);
   const node = new DraNode(context, { objects, file: claimsFile(file) });
   return {
     node,
     subsystem: claimSubsystem(node),
-    open: (core) => {
-      const claims = new ResourceClaims(core, node);
-      const slices = new ResourceSlices(api, nodeName);
-      const drivers = new DraDrivers(core, {
-        dra: node,
-        dial: (_, socket) => folder.connect(socket, core.clock),
-        removeSlices: (driver, signal) => slices.remove(driver, signal),
-      });
-      return {
-        handlers: drivers.handlers,
-        start: () => drivers.start(),
-        beginStop: () => drivers.beginStop(),
-        stop: () => {
-          claims.stop();
-          drivers.stop();
-        },
-      };
-    },
+    open: (core) => openDra(core, { dra: node, api, nodeName, dial }),
   };
 }
