@@ -186,6 +186,11 @@ export class DeviceManager implements HintProvider {
     this.#allocator.reserve(pod, container, hint?.numaNodes);
   }
 
+  /** A device that was set aside by an attempt which was broken off may have gone since. */
+  begin(uid: string): void {
+    if (!this.#runs(uid)) this.#records.dropReserved(uid);
+  }
+
   complete(pod: Pod, signal: AbortSignal): Promise<void> | undefined {
     const { uid } = pod.metadata;
     return this.#records.awaitsPlugin(uid) || this.#unwritten.has(uid)

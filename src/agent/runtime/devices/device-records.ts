@@ -57,10 +57,10 @@ export class DeviceRecords {
     else this.#pods.delete(uid);
   }
 
-  /** What is set aside for the container, and its plugin has not answered. */
-  dropReserved(uid: string, container: string): void {
-    for (const { resource, answer } of this.of(uid, container))
-      if (answer === undefined) this.drop(uid, container, resource);
+  /** What is set aside for the pod, or for this container of it, and its plugin has not answered. */
+  dropReserved(uid: string, only?: string): void {
+    for (const { container, resource, answer } of this.#pods.get(uid) ?? [])
+      if (answer === undefined && (only ?? container) === container) this.drop(uid, container, resource);
   }
 
   /** Whether the pod had any. */

@@ -4,6 +4,8 @@ import type { Container, Pod } from '../../../types/kubernetes.ts';
 /** What gives a container something that is on certain NUMA nodes: devices, CPUs, memory. The topology manager asks it. */
 export interface HintProvider {
   readonly name: string;
+  /** The pod is to be admitted, perhaps not for the first time. What is only set aside for it of an earlier attempt is chosen anew. */
+  begin?(uid: string): void;
   /** Of what the container has already, the nodes on which that is. `numaNodes`: those of the machine. */
   hints(pod: Pod, container: Container, numaNodes: readonly number[]): TopologyHints;
   podHints(pod: Pod, numaNodes: readonly number[]): TopologyHints;

@@ -113,6 +113,26 @@ test('a pod that is withdrawn while its plugin hangs, or after its plugin has re
   expect(held(devices, 'next')).toEqual(['a']);
 });
 
+test('a device that was set aside for an attempt which was broken off is chosen anew: it may have gone', async () => {
+  const asked = Promise.withResolvers<undefined>();
+  const answers = [
+    (signal: AbortSignal) => {
+      asked.resolve(undefined);
+      return unlessAborted(new Promise<never>(() => undefined), signal);
+    },
+    () => Promise.resolve(NOTHING),
+  ];
+  const { devices, admit } = bed({ allocate: (_, signal) => answers.shift()!(signal) }, ['a']);
+  const stop = new AbortController();
+  const hung = admit(pod('p1', 1), stop.signal);
+  await asked.promise;
+  devices.listed(GPU, deviceList([{ ID: 'b', health: 'Healthy' }]).devices);
+  stop.abort(new Error('the runtime is not ready'));
+  expect(await admit(pod('p1', 1))).toBeUndefined();
+  await hung;
+  expect(held(devices, 'p1')).toEqual(['b']);
+});
+
 test('a container that starts waits for PreStartContainer of its plugin, and for nothing afterwards; both are told at once', async () => {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const options = { preStartRequired: true, getPreferredAllocationAvailable: false };
