@@ -56,8 +56,8 @@ export const DEVICE_MUTANTS: readonly Mutant[] = [
     name: 'devices-not-taken-back',
     breaks: 'The devices of a pod stay held when it has ended (devices)',
     file: MANAGER,
-    find: `    if (!this.#records.release(uid)) return;`,
-    replace: `    if (!this.#records.hasPod(uid)) return;`,
+    find: `    if (this.#records.release(uid)) this.#unwritten`,
+    replace: `    if (this.#records.hasPod(uid)) this.#unwritten`,
   },
   {
     name: 'checkpoint-not-read',
@@ -71,8 +71,8 @@ export const DEVICE_MUTANTS: readonly Mutant[] = [
     breaks:
       'A pod starts before the disk has its devices: an agent that is killed then gives them to others (devices, I10)',
     file: MANAGER,
-    find: `    if (isAsked) await this.#write();`,
-    replace: `    if (isAsked) void this.#write();`,
+    find: `    await this.#write();\n    this.#unwritten.delete(uid);`,
+    replace: `    void this.#write();\n    this.#unwritten.delete(uid);`,
   },
   {
     name: 'running-pod-judged-by-devices',
