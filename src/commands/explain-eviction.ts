@@ -71,7 +71,7 @@ async function explainFiles(
     isPodList,
     'a PodList, as kubectl get pods -o json prints it',
   );
-  const settings = resolveEvictionSettings({ flags: { ...flags }, file: {}, fileName: '' });
+  const settings = resolveEvictionSettings({ flags, file: {}, fileName: '' });
   const layout = layoutOf(summary);
   const given = evictionThresholds(settings, []);
   return explain({

@@ -51,7 +51,7 @@ async function runNodes(names: readonly string[], flags: HollowFlags): Promise<v
   if (kubeconfig === undefined) throw invalid('--kubeconfig is missing: hollow nodes belong to a cluster');
   const count = wholeNumber('--nodes', flags.nodes, NODES_MAX);
   const plan = await planOf(flags.plan);
-  const server = resolveServerSettings({ flags: { ...flags }, file: {}, fileName: '' });
+  const server = resolveServerSettings({ flags, file: {}, fileName: '' });
   tightenUmask();
   // The process goes on when its output is closed.
   onOutputClosed(() => undefined);

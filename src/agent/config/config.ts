@@ -188,7 +188,7 @@ export function resolveConfig(
   const containerRuntimeEndpoint = runtimeEndpoint(flags, file, fileName, byName);
   const featureGates = resolveFeatureGates(flags.featureGates, file.featureGates, fileName);
   const memoryQoS = isEnabled('MemoryQoS', featureGates);
-  const given: GivenSettings = { flags: { ...flags }, file: { ...file }, fileName };
+  const given: GivenSettings = { flags, file: { ...file }, fileName };
   const withGates = { ...file, featureGates: { ...featureGates, MemoryQoS: memoryQoS } };
   const node = resolveNodeSettings({ ...given, file: withGates });
   checkResourceManagers(node, (gate) => isEnabled(gate, featureGates), fileName);

@@ -7,7 +7,7 @@ import type { StoredText } from '../../system/newest-file.ts';
 import type { Register } from '../../agent/runtime/devices/registration-socket.ts';
 import { sleep } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
-import { pick } from '../plugins/plugins-plan.ts';
+import { drawnMs, pick } from '../plugins/plugins-plan.ts';
 import { DevicePluginLife, type DeviceWorld } from './device-plugin-life.ts';
 import type { DevicesOfNode, DevicesPlan } from './devices-plan.ts';
 import { type DevicesWitness, SimulatedDeviceConnection } from './simulated-device-connection.ts';
@@ -256,8 +256,4 @@ export class DevicePluginFolder {
     this.#ordinals.set(what, ordinal);
     return `devices/${what}/${String(ordinal)}`;
   }
-}
-
-function drawnMs(most: readonly number[], which: number, share: number): number {
-  return Math.ceil(pick(most, which) * share) || 1;
 }

@@ -2,7 +2,7 @@
 import type { PluginHandlers } from '../../agent/plugins/registration/plugin-handler.ts';
 import type { GrpcLink } from '../../system/grpc/grpc-client.ts';
 import type { Clock } from '../../types/clock.ts';
-import { pick } from '../plugins/plugins-plan.ts';
+import { drawnMs } from '../plugins/plugins-plan.ts';
 import { DriverProcess, type DriverService, type DriverWorld, linkTo } from './driver-process.ts';
 
 export interface DriverFolderOptions {
@@ -125,8 +125,4 @@ export class DriverFolder {
     this.#ordinals.set(what, ordinal);
     return `drivers/${what}/${String(ordinal)}`;
   }
-}
-
-function drawnMs(most: readonly number[], which: number, share: number): number {
-  return Math.ceil(pick(most, which) * share) || 1;
 }

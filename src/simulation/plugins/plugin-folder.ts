@@ -5,7 +5,7 @@ import type { PluginInfo } from '../../agent/plugins/protocol/service-methods.ts
 import type { SocketListener } from '../../agent/plugins/registration/plugin-sockets.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
-import { type PluginsPlan, pick, type SocketPlan } from './plugins-plan.ts';
+import { drawnMs, type PluginsPlan, pick, type SocketPlan } from './plugins-plan.ts';
 import type { PluginWorld } from './simulated-plugin.ts';
 
 /** A socket, from when it appears until it vanishes. */
@@ -115,7 +115,7 @@ export class PluginFolder {
     this.#there.set(socket.path, { ...socket, life });
     this.#notify(socket.path, true);
     if (!world.misbehaves()) return;
-    clock.setTimeout(() => this.#vanishes(socket), drawnMs(THERE_MS, world, `${life}/there`));
+    clock.setTimeout(() => this.#vanishes(socket), keyedMs(THERE_MS, world, `${life}/there`));
   }
 
   /** One that is there when nothing misbehaves any more stays. */
@@ -129,7 +129,7 @@ export class PluginFolder {
   #away(socket: SocketPlan): void {
     const { clock, world } = this.#options;
     const key = `${socket.path}/${String(this.#count(socket.path))}`;
-    clock.setTimeout(() => this.#appears(socket), drawnMs(AWAY_MS, world, `${key}/away`));
+    clock.setTimeout(() => this.#appears(socket), keyedMs(AWAY_MS, world, `${key}/away`));
   }
 
   #notify(path: string, isThere: boolean): void {
@@ -144,6 +144,6 @@ export class PluginFolder {
   }
 }
 
-function drawnMs(most: readonly number[], { random }: PluginWorld, key: string): number {
-  return Math.ceil(pick(most, random(key)) * random(`${key}/share`)) || 1;
+function keyedMs(most: readonly number[], { random }: PluginWorld, key: string): number {
+  return drawnMs(most, random(key), random(`${key}/share`));
 }

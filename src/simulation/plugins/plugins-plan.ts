@@ -106,3 +106,8 @@ export function pick<T>(items: readonly T[], value: number): T {
   if (item === undefined && items.length === 0) throw new RangeError('nothing to pick from');
   return item as T;
 }
+
+/** At least 1 ms. `which` says the longest time, and `share` how much of it: both in [0, 1). */
+export function drawnMs(most: readonly number[], which: number, share: number): number {
+  return Math.ceil(pick(most, which) * share) || 1;
+}
