@@ -204,6 +204,23 @@ describeOnCluster('a resize', { config: { syncFrequency: '1h' } }, (cluster) => 
       expect(cluster.bed.idOf(after, name)).toBe(cluster.bed.idOf(before, name));
   });
 
+  test('of the pod as a whole is in its cgroup, and in that of a container without limits of its own', async () => {
+    const of = (cpu: string, memory: string): ResourceRequirements => ({
+      requests: { cpu: '100m', memory: '16Mi' },
+      limits: { cpu, memory },
+    });
+    await cluster.create('whole', { resources: of('200m', '64Mi'), containers: [cluster.server()] });
+    const before = await cluster.podIsReady('whole');
+    expect(limits(before, true)).toEqual(['102', '20000', '64']);
+    await cluster.controlPlane.patch(`${PODS}/whole/resize`, { spec: { resources: of('300m', '96Mi') } });
+    await waitFor(() => equalJson(limits(before, true), ['102', '30000', '96']), {
+      what: 'the cgroup of the pod to have its new limits',
+    });
+    const after = await cluster.podIs('resized', 'whole', (pod) => conditionsOf(pod).length === 0);
+    expect(limits(after).slice(1)).toEqual(['30000', '96']);
+    expect(cluster.bed.idOf(after)).toBe(cluster.bed.idOf(before));
+  });
+
   describe('taken back while no agent runs', () => {
     const SMALL = { requests: { cpu: '50m' }, limits: { cpu: '100m', memory: '32Mi' } };
     const LARGE = { requests: { cpu: '100m' }, limits: { cpu: '200m', memory: '64Mi' } };

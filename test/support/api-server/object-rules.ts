@@ -111,7 +111,7 @@ function checkResize(type: ServedType, before: AnyObject, after: Draft): void {
   if (causes.length > 0) throw invalid({ type, name: before.metadata.name }, causes);
 }
 
-/** Of what was sent, the resources of containers count. */
+/** Of what was sent, the resources of containers and of the pod itself count. */
 function resized(before: Draft, sent: Draft): Draft {
   const resourcesOf = (container: Draft, list: string) =>
     ((sent[list] ?? []) as Draft[]).find(({ name }) => name === container.name)?.resources ??
@@ -119,6 +119,7 @@ function resized(before: Draft, sent: Draft): Draft {
   const lists = ['containers', 'initContainers'].filter((list) => before[list] !== undefined);
   return {
     ...before,
+    ...(before.resources !== undefined && { resources: sent.resources ?? before.resources }),
     ...Object.fromEntries(
       lists.map((list) => [
         list,
