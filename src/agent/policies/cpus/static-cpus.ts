@@ -61,7 +61,7 @@ export function exclusiveCount(pod: Pod, container: Container): number {
 }
 
 /** How many CPUs the pod has at most at the same time, as regular init containers leave theirs to others. */
-function podExclusiveCount(pod: Pod): number {
+export function podExclusiveCount(pod: Pod): number {
   let [sidecars, most] = [0, 0];
   for (const container of pod.spec.initContainers ?? []) {
     const count = exclusiveCount(pod, container);

@@ -1,6 +1,12 @@
 /** Who holds what a pod waits for or was refused for: devices, CPUs of its own, memory of NUMA nodes. */
 import type { HeldResources } from '../../../types/pod-resources.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
 import type { Rejection } from '../admission/rejection.ts';
+import { podExclusiveCount } from '../cpus/static-cpus.ts';
+import { quantityValue } from '../formats/quantity.ts';
+import { wantsOwnMemory } from '../memory-manager/static-memory.ts';
+import { initAndRegular } from '../pod-actions/restart.ts';
+import { podLimits } from '../pod/resources.ts';
 
 /** `cpu`, `memory`, or the name of a resource of devices. */
 type Part = string;
@@ -21,6 +27,48 @@ export interface PartHolder {
 
 const NAMES_MAX = 5;
 const MEBIBYTE = 2 ** 20;
+const MEMORY: Lack = { part: 'memory', what: 'memory of NUMA nodes' };
+
+interface LackText extends Pick<Lack, 'what' | 'free'> {
+  readonly held: string;
+}
+
+/**
+ * What the pod lacks, and those who have it, as `1 example.com/gpu: both are held by default/a and default/b`. Undefined where it lacks
+ * something else, or nobody has any of it.
+ */
+export function lackText(
+  told: Rejection,
+  pod: Pod,
+  heldOf: (lack: Lack) => string | undefined,
+): LackText | undefined {
+  const isOfPlaces = told.reason === 'TopologyAffinityError';
+  const lacks = isOfPlaces ? placedParts(pod) : [lackOf(told) ?? []].flat();
+  const found = lacks.flatMap((lack) => {
+    const held = heldOf(lack);
+    return held === undefined ? [] : { ...lack, held };
+  });
+  const [first, ...others] = found;
+  if (first === undefined) return undefined;
+  const what = `${listed(found.map(({ what }) => what))}${isOfPlaces ? ' where the topology policy wants it' : ''}`;
+  if (others.length === 0) return { what, free: first.free, held: first.held };
+  return {
+    what,
+    held: found.map(({ part, held }) => `of ${part === 'cpu' ? 'CPUs' : part} ${held}`).join('; '),
+  };
+}
+
+/** The message says nothing of what did not lie as it is to. */
+function placedParts(pod: Pod): readonly Lack[] {
+  const devices = [...podLimits(pod)].filter(([name, { nanos }]) => name.includes('/') && nanos > 0n);
+  const cpus = podExclusiveCount(pod);
+  const hasMemory = initAndRegular(pod).some((container) => wantsOwnMemory(pod, container));
+  return [
+    ...devices.map(([part, amount]) => ({ part, what: `${quantityValue(amount)} ${part}` })),
+    ...(cpus > 0 ? [{ part: 'cpu', what: `${cpus} CPUs of its own` }] : []),
+    ...(hasMemory ? [MEMORY] : []),
+  ];
+}
 
 /** By the messages of the parts of the node that refuse; undefined where it is something else that the pod lacks. */
 export function lackOf({ message }: Pick<Rejection, 'message'>): Lack | undefined {
@@ -31,7 +79,7 @@ export function lackOf({ message }: Pick<Rejection, 'message'>): Lack | undefine
   if (wanted !== undefined) return { part: 'cpu', what: `${wanted} CPUs of its own`, free: Number(freeCpus) };
   const [, whole, asked] = /available physical CPUs = (\d+), requested CPUs = (\d+)/u.exec(message) ?? [];
   if (asked !== undefined) return { part: 'cpu', what: `${asked} CPUs in whole cores`, free: Number(whole) };
-  if (message.includes('[memorymanager]')) return { part: 'memory', what: 'memory of NUMA nodes' };
+  if (message.includes('[memorymanager]')) return MEMORY;
   return undefined;
 }
 

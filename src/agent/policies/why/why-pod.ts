@@ -20,7 +20,7 @@ import {
   type WhyEnd,
   withoutStop,
 } from './end-cause.ts';
-import { type Lack, lackOf } from './lacked-parts.ts';
+import { type Lack, lackText } from './lacked-parts.ts';
 import { podSentence } from './state-sentences.ts';
 
 export interface PodWhyFacts {
@@ -126,20 +126,20 @@ function resizeText({ status, resizeDelay }: PodWhyFacts): string | undefined {
 }
 
 /** With those who hold what it waits for, where that is known; they may be others by now than when it asked. */
-function delayText({ heldOf }: PodWhyFacts, delay: StartDelay): string {
-  const lack = lackOf(delay);
-  const held = lack && heldOf?.(lack);
-  if (lack === undefined || held === undefined) return decapitalised(delay.message);
+function delayText({ pod, heldOf = nobody }: PodWhyFacts, delay: StartDelay): string {
+  const lack = lackText(delay, pod, heldOf);
+  if (lack === undefined) return decapitalised(delay.message);
   const free = lack.free ? ` (${lack.free} free)` : '';
-  return `waits for ${lack.what}${free}: ${held}`;
+  return `waits for ${lack.what}${free}: ${lack.held}`;
 }
 
 /** Who holds now what the pod was refused for. */
-function refusedText({ rejection, heldOf }: PodWhyFacts): readonly string[] {
-  const lack = rejection && lackOf(rejection);
-  const held = lack && heldOf?.(lack);
-  return lack && held !== undefined ? [`It asked for ${lack.what}; now ${held}`] : [];
+function refusedText({ pod, rejection, heldOf = nobody }: PodWhyFacts): readonly string[] {
+  const lack = rejection && lackText(rejection, pod, heldOf);
+  return lack ? [`It asked for ${lack.what}; now ${lack.held}`] : [];
 }
+
+const nobody = () => undefined;
 
 function said({ pod: { metadata } }: PodWhyFacts, text: string): string {
   return `${metadata.namespace}/${metadata.name} ${withoutStop(text)}`;

@@ -78,6 +78,34 @@ describe('a pod that waits', () => {
     );
   });
 
+  test('names those who hold devices, CPUs and memory, where what is free does not lie as it is to', () => {
+    const rejection = {
+      reason: 'TopologyAffinityError',
+      message: 'Resources cannot be allocated with Topology locality',
+    };
+    const amounts = { cpu: '2', memory: '1Gi', 'example.com/gpu': '1' };
+    const resources = { requests: amounts, limits: amounts };
+    const pod = podOf({ containers: [{ name: 'app', image: 'app:1', resources }] });
+    const held = new Map([
+      ['example.com/gpu', 'shop/a holds 1'],
+      ['cpu', 'shop/a holds 1 and shop/b holds 1'],
+    ]);
+    const heldOf = ({ part }: { readonly part: string }) => held.get(part);
+    const delay = roomDelay(rejection);
+    expect(why('Syncing.Starting.AwaitingRoom', [], { pod, delay, heldOf })).toContain(
+      'waits for 1 example.com/gpu and 2 CPUs of its own where the topology policy wants it: ' +
+        'of example.com/gpu shop/a holds 1; of CPUs shop/a holds 1 and shop/b holds 1.',
+    );
+    held.delete('cpu');
+    expect(why('Terminated.Finished', [], { pod, rejection, heldOf })).toContain(
+      'It asked for 1 example.com/gpu where the topology policy wants it; now shop/a holds 1.',
+    );
+    held.clear();
+    expect(why('Syncing.Starting.AwaitingRoom', [], { pod, delay, heldOf })).toContain(
+      'does not lie as the node',
+    );
+  });
+
   test('with its resize for pods that are ending for it, names them', () => {
     const conditions = [{ type: 'PodResizePending', status: 'True', reason: 'Deferred', message: 'no room' }];
     const status: PodStatus = { phase: 'Running', conditions, containerStatuses: [running('app'), SIDE] };
