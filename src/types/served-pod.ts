@@ -9,6 +9,8 @@ export interface ServedPod {
   readonly state: string;
   /** Why the pod, or one of its containers, has not been started, in words for people: `waits for default/old (UID …) to end: …`. */
   readonly waitsFor?: string;
+  /** CPUs that its containers have for themselves, such as `2-3`; undefined where they have none. */
+  readonly ownCpus?: string;
 }
 
 /** The actor of a pod, as the kubelet's metrics show its worker. */

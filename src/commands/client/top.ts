@@ -1,8 +1,9 @@
 /** `statelet top`: what the pods or the node use now, as `kubectl top` shows it. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { milliValue, parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
+import { OWN_CPUS_ANNOTATION } from '../../agent/server/routes/local-routes.ts';
 import { errorKind, StateletError } from '../../types/errors.ts';
-import type { Node } from '../../types/kubernetes.ts';
+import type { Node, Pod } from '../../types/kubernetes.ts';
 import type { CPUStats, MemoryStats, PodStats, Summary } from '../../types/stats.ts';
 import { formatTable } from '../table.ts';
 import { type NamespaceFlags, parsePodName, podsOf } from './chosen-pod.ts';
@@ -26,9 +27,14 @@ interface Usage {
 
 interface Row extends Usage {
   readonly names: readonly string[];
+  /** Of the pod, by the names of their columns. */
+  readonly more: Partial<Record<Extra, string>>;
 }
 
 const MEBIBYTE = 1024 * 1024;
+/** Columns that kubectl does not have. They are there only where a pod that is shown has something in them. */
+const EXTRAS = ['CPUS', 'DEVICES', 'RESIZE'] as const;
+type Extra = (typeof EXTRAS)[number];
 const UNKNOWN = '<unknown>';
 
 /** A rate of CPU time needs two measurements, at least a second apart: the first call waits for the second one. */
@@ -37,7 +43,8 @@ const SECOND_MEASUREMENT_MS = 1_050;
 /** Returns what to print. */
 export function topPods(name: string | undefined, flags: TopFlags): Promise<string> {
   return withDaemon(flags, async (daemon) => {
-    const isWanted = await filterOf(daemon, name, flags);
+    const known = new Map((await podsOf(daemon)).map((pod) => [pod.metadata.uid, pod]));
+    const isWanted = filterOf(known, name, flags);
     const { pods } = await summary(daemon, ({ pods }) =>
       pods.filter(isWanted).flatMap(({ containers = [] }) => containers),
     );
@@ -45,7 +52,9 @@ export function topPods(name: string | undefined, flags: TopFlags): Promise<stri
     if (wanted.length === 0 && name !== undefined) throw noFigures(name);
     const shown = wanted.toSorted((a, b) => compareTexts(nameOf(a), nameOf(b)));
     const rows = shown.flatMap((pod) =>
-      flags.containers === true ? ofContainers(pod, flags) : ofPod(pod, flags),
+      flags.containers === true
+        ? ofContainers(pod, flags)
+        : ofPod(pod, extrasOf(known.get(pod.podRef.uid)), flags),
     );
     return rows.length === 0 ? 'No pods with figures.\n' : podTable(sorted(rows, flags), flags);
   });
@@ -92,18 +101,16 @@ async function measured(daemon: DaemonConnection): Promise<Summary> {
   }
 }
 
-async function filterOf(
-  daemon: DaemonConnection,
+function filterOf(
+  known: ReadonlyMap<string, Pod>,
   text: string | undefined,
   flags: TopFlags,
-): Promise<(pod: PodStats) => boolean> {
+): (pod: PodStats) => boolean {
   const { namespace, name } = text === undefined ? { ...flags, name: undefined } : parsePodName(text, flags);
   const isSelected = labelSelector(flags.selector);
-  const pods = flags.selector === undefined ? undefined : await podsOf(daemon);
-  const selected =
-    pods && new Set(pods.flatMap(({ metadata: { uid, labels } }) => (isSelected(labels) ? uid : [])));
+  const hasLabels = (pod: Pod | undefined) => pod !== undefined && isSelected(pod.metadata.labels);
   return ({ podRef }) =>
-    (selected === undefined || selected.has(podRef.uid)) &&
+    (flags.selector === undefined || hasLabels(known.get(podRef.uid))) &&
     (namespace === undefined || podRef.namespace === namespace) &&
     (name === undefined || podRef.name === name || podRef.name.startsWith(`${name}-`));
 }
@@ -113,14 +120,30 @@ function noFigures(name: string): StateletError {
   return new StateletError('NotFound', message);
 }
 
+function extrasOf(pod: Pod | undefined): Row['more'] {
+  const { conditions = [], containerStatuses = [], initContainerStatuses = [] } = pod?.status ?? {};
+  const cpus = pod?.metadata.annotations?.[OWN_CPUS_ANNOTATION];
+  const devices = new Map<string, number>();
+  for (const { allocatedResourcesStatus = [] } of [...initContainerStatuses, ...containerStatuses])
+    for (const { name, resources = [] } of allocatedResourcesStatus)
+      devices.set(name, (devices.get(name) ?? 0) + resources.length);
+  const resize = conditions.find(({ type }) => type.startsWith('PodResize'));
+  return {
+    ...(cpus !== undefined && { CPUS: cpus }),
+    ...(devices.size > 0 && { DEVICES: Array.from(devices, ([name, count]) => `${name}=${count}`).join() }),
+    ...(resize && { RESIZE: resize.reason ?? 'InProgress' }),
+  };
+}
+
 /** Of the containers together, as kubectl has it: without the sandbox. */
-function ofPod(pod: PodStats, flags: TopFlags): readonly Row[] {
+function ofPod(pod: PodStats, more: Row['more'], flags: TopFlags): readonly Row[] {
   const usages = (pod.containers ?? []).map(usageOf);
   const { podRef } = pod;
   if (usages.length === 0) return [];
   return [
     {
       names: [...namespaceOf(podRef, flags), podRef.name],
+      more,
       cpuMilli: sumOf(usages.map(({ cpuMilli }) => cpuMilli)),
       memoryBytes: sumOf(usages.map(({ memoryBytes }) => memoryBytes)),
     },
@@ -130,6 +153,7 @@ function ofPod(pod: PodStats, flags: TopFlags): readonly Row[] {
 function ofContainers({ podRef, containers = [] }: PodStats, flags: TopFlags): readonly Row[] {
   return containers.map((container) => ({
     names: [...namespaceOf(podRef, flags), podRef.name, container.name],
+    more: {},
     ...usageOf(container),
   }));
 }
@@ -168,9 +192,15 @@ function podTable(rows: readonly Row[], flags: TopFlags): string {
     flags.containers === true ? 'POD' : 'NAME',
   ];
   const header = [...names, ...(flags.containers === true ? ['NAME'] : []), 'CPU(cores)', 'MEMORY(bytes)'];
-  const cells = rows.map((row) => [...row.names, cpuText(row.cpuMilli), memoryText(row.memoryBytes)]);
+  const extras = EXTRAS.filter((name) => rows.some(({ more }) => more[name] !== undefined));
+  const cells = rows.map(({ cpuMilli, memoryBytes, ...row }) => [
+    ...row.names,
+    cpuText(cpuMilli),
+    memoryText(memoryBytes),
+    ...extras.map((name) => row.more[name] ?? ''),
+  ]);
   const total = flags.sum === true ? [totalOf(rows, header.length - 2)] : [];
-  return formatTable([...(flags.headers === false ? [] : [header]), ...cells, ...total]);
+  return formatTable([...(flags.headers === false ? [] : [[...header, ...extras]]), ...cells, ...total]);
 }
 
 function totalOf(rows: readonly Row[], names: number): readonly string[] {

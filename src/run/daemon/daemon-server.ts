@@ -1,6 +1,6 @@
 /** All that a daemon serves: at the socket of its root folder, at the ports of its node, and its page. */
 import type { NodeAgent } from '../../agent/actors/node-agent.ts';
-import { servedPods } from '../../agent/actors/pods/served-pods.ts';
+import { servedPods, withOwnCpus } from '../../agent/actors/pods/served-pods.ts';
 import { EMBEDDED } from '../../agent/config/config.ts';
 import { opensPorts } from '../../agent/config/load-server-settings.ts';
 import type { SummaryOptions } from '../../agent/runtime/stats/stats-provider.ts';
@@ -47,7 +47,7 @@ export class DaemonServer {
     const { supervisor, statusManager } = agent;
     const sources = {
       health: () => agent.health(),
-      pods: () => servedPods(supervisor.registry, statusManager),
+      pods: () => withOwnCpus(servedPods(supervisor.registry, statusManager), agent.holders),
       eviction: () => agent.explainEviction(),
       summary: async (options: SummaryOptions) => (await stats.provider()).summary(options),
     };

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { topNode, topPods } from '../../../src/commands/client/top.ts';
 import { answerJSON } from '../../../src/agent/server/routes/route.ts';
+import { OWN_CPUS_ANNOTATION } from '../../../src/agent/server/routes/local-routes.ts';
 import type { Summary } from '../../../src/types/stats.ts';
 import { type OwnerSocket, ownerSocket } from '../../support/owner-socket.ts';
 
@@ -27,6 +28,33 @@ const SUMMARY: Summary = {
   ],
 };
 const NODE = { kind: 'Node', status: { allocatable: { cpu: '1800m', memory: '4Gi' } } };
+const GPUS = {
+  name: 'main',
+  image: '',
+  imageID: '',
+  ready: true,
+  restartCount: 0,
+  allocatedResourcesStatus: [
+    { name: 'example.com/gpu', resources: [{ resourceID: '1' }, { resourceID: '2' }] },
+  ],
+};
+const HOLDERS = [
+  {
+    metadata: {
+      name: 'gpus',
+      namespace: 'shop',
+      uid: 'gpus',
+      annotations: { [OWN_CPUS_ANNOTATION]: '2-3' },
+    },
+    spec: { containers: [] },
+    status: { containerStatuses: [GPUS] },
+  },
+  {
+    metadata: { name: 'grows', namespace: 'shop', uid: 'grows' },
+    spec: { containers: [] },
+    status: { conditions: [{ type: 'PodResizeInProgress', status: 'True' }] },
+  },
+];
 
 let asked: string[];
 /** Before the usual one. */
@@ -56,6 +84,7 @@ beforeEach(async () => {
         },
         spec: { containers: [] },
       },
+      ...HOLDERS,
     ],
   );
 });
@@ -99,6 +128,25 @@ describe('pods', () => {
       lines('default   web-node-a   main   10m   20Mi', 'default   web-node-a   side   1m    5Mi'),
     );
     expect(await top({}, 'kube-system/proxy')).toContain('proxy-node-a');
+  });
+
+  test('have what they alone hold, and a resize, in columns that are there only for such pods', async () => {
+    const shop = ['gpus', 'grows', 'other'].map((name) =>
+      pod(name, 'shop', [{ name: 'main', ...usage(1, 1) }]),
+    );
+    answers.push({ ...SUMMARY, pods: shop }, { ...SUMMARY, pods: shop });
+    expect(await top({ namespace: 'shop', sum: true })).toBe(
+      lines(
+        'NAME    CPU(cores)   MEMORY(bytes)   CPUS   DEVICES             RESIZE',
+        'gpus    1m           1Mi             2-3    example.com/gpu=2',
+        'grows   1m           1Mi                                        InProgress',
+        'other   1m           1Mi',
+        'total   3m           3Mi',
+      ),
+    );
+    expect(await top({ namespace: 'shop', headers: false }, 'grows')).toBe(
+      lines('grows   1m   1Mi   InProgress'),
+    );
   });
 
   test('one that is not there is said', async () => {

@@ -1,7 +1,10 @@
 import { stateName } from '../transitions.ts';
+import { cpuSet, cpuSetString } from '../../policies/cpus/cpu-set.ts';
+import { initAndRegular } from '../../policies/pod-actions/restart.ts';
 import { podWaitText } from '../../policies/pod/pod-wait.ts';
 import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
+import type { ResourceHolders } from '../../../types/pod-resources.ts';
 import type { PodWorker, ServedPod } from '../../../types/served-pod.ts';
 import type { DesiredPods } from './desired-pods.ts';
 import type { PodEntry, PodRegistry } from './pod-registry.ts';
@@ -12,6 +15,17 @@ export function* servedPods(registry: PodRegistry, statusManager: StatusManager)
   for (const entry of registry.entries()) {
     const { pod } = entry.actor.getSnapshot().context;
     if (pod !== undefined) yield served(pod, registry, statusManager, entry);
+  }
+}
+
+export function* withOwnCpus(
+  pods: Iterable<ServedPod>,
+  holders: Pick<ResourceHolders, 'ofContainer'>,
+): Generator<ServedPod> {
+  for (const served of pods) {
+    const { pod } = served;
+    const cpus = initAndRegular(pod).flatMap((container) => holders.ofContainer(pod, container).cpuIDs);
+    yield cpus.length === 0 ? served : { ...served, ownCpus: cpuSetString(cpuSet(cpus)) };
   }
 }
 

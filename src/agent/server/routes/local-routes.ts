@@ -10,6 +10,8 @@ import { RequestError, type Route } from './route.ts';
 export const STATE_ANNOTATION = 'statelet.dev/state';
 /** On pods of `/pods` that have not been started, and nowhere else: why, in words for people. */
 export const WAITS_FOR_ANNOTATION = 'statelet.dev/waits-for';
+/** On pods of `/pods` that have CPUs for themselves. */
+export const OWN_CPUS_ANNOTATION = 'statelet.dev/own-cpus';
 
 export interface ApiSources {
   /** Why the daemon is not healthy; undefined when it is. */
@@ -88,12 +90,13 @@ async function podList(response: ServerResponse, served: Iterable<ServedPod>, vi
 }
 
 /** With its newest status, and the state of its chart as an annotation. */
-export function shownPod({ pod, status, state, waitsFor }: ServedPod): object {
+export function shownPod({ pod, status, state, waitsFor, ownCpus }: ServedPod): object {
   const { metadata, spec } = pod;
   const annotations = {
     ...metadata.annotations,
     [STATE_ANNOTATION]: state,
     ...(waitsFor !== undefined && { [WAITS_FOR_ANNOTATION]: waitsFor }),
+    ...(ownCpus !== undefined && { [OWN_CPUS_ANNOTATION]: ownCpus }),
   };
   return { metadata: { ...metadata, annotations }, spec, status: status ?? pod.status ?? {} };
 }

@@ -3,7 +3,7 @@ import { NEVER } from 'rxjs';
 import { createActor } from 'xstate';
 import { DesiredPods } from '../../../../src/agent/actors/pods/desired-pods.ts';
 import { PodRegistry, type PodRegistryParts } from '../../../../src/agent/actors/pods/pod-registry.ts';
-import { podsForCluster, servedPods } from '../../../../src/agent/actors/pods/served-pods.ts';
+import { podsForCluster, servedPods, withOwnCpus } from '../../../../src/agent/actors/pods/served-pods.ts';
 import { StatusManager } from '../../../../src/agent/actors/pods/status-manager.ts';
 import type { PodEvent } from '../../../../src/agent/machines/pod-machine.ts';
 import { supervisorMachine } from '../../../../src/agent/machines/supervisor-machine.ts';
@@ -57,6 +57,17 @@ test('a pod that waits for a device plugin is served with the call', () => {
   expect(servedWith([{ waitOf, waitChanges: NEVER }], CREATE)[0]?.waitsFor).toBe(
     'has waited since 1970-01-01T00:00:00.000Z for the device plugin of example.com/gpu to answer Allocate',
   );
+});
+
+test('a pod is served with the CPUs that its containers have for themselves', () => {
+  const own = (...cpuIDs: number[]) =>
+    [
+      ...withOwnCpus(served(CREATE), {
+        ofContainer: () => ({ devices: [], memory: [], claims: [], cpuIDs }),
+      }),
+    ][0];
+  expect(own(3, 2, 5)?.ownCpus).toBe('2-3,5');
+  expect(own()).toEqual(served(CREATE)[0]);
 });
 
 test('the cluster gets the pods of the sources without mirror pods; static pods with the status of this node', () => {
