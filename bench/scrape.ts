@@ -66,6 +66,7 @@ const nodeApi = {
   cgroupVersion: () => 1 as const,
   metricsProvider: 'cadvisor' as const,
   pluginSockets: () => [],
+  claimedVolume: () => undefined,
 };
 const SCRAPES: Readonly<Record<string, () => string | Promise<string>>> = {
   'Summary, CPU and memory': async () => JSON.stringify(await summary(true)),

@@ -83,10 +83,14 @@ export function openProcessNode(context: AgentContext, setup: ProcessNodeSetup):
   const startTimes = new StartTimes(context, podsDir);
   const knownContainers = new KnownContainers(context, podsDir);
   const upkeep = settings && new NodeUpkeep(context, { podLogsDir, settings, runtime });
-  const parts = { podsDir, startTimes, knownContainers, volumes: volumesOpener(context, setup) };
+  let volumes: ProcessVolumes | undefined;
+  const open = volumesOpener(context, setup);
+  const openOnce = open && (async () => (volumes = await open()));
+  const parts = { podsDir, startTimes, knownContainers, volumes: openOnce };
   return {
     runtime,
     node: processNode({ ...setup, ...parts, logs: upkeep?.logs }),
+    claimedVolume: (uid, volume) => volumes?.claimed(uid, volume),
     start: (view) => upkeep?.start(view),
     reclaimer: upkeep?.reclaimer,
     cgroupRoot: setup.cgroups?.root,

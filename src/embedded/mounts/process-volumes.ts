@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { chmod, lstat, realpath, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { kindName } from '../../agent/runtime/volumes/kinds/volume-kinds.ts';
+import { type ClaimedVolume, kindName } from '../../agent/policies/volumes/claimed-volume.ts';
 import { ClaimedVolumes } from '../../agent/runtime/volumes/claimed-volumes.ts';
 import { objectContents } from '../../agent/runtime/volumes/kinds/volume-contents.ts';
 import type { ContainerMountsRequest } from '../../agent/runtime/volumes/container-mounts.ts';
@@ -75,6 +75,10 @@ export class ProcessVolumes {
   ): Promise<readonly Mount[]> {
     const env = new Map(envs.map(({ key, value }) => [key, value]));
     return this.#manager.containerMounts({ pod, container, env });
+  }
+
+  claimed(uid: string, volume: string): ClaimedVolume | undefined {
+    return this.#manager.claimed(uid, volume);
   }
 
   groupsOf(uid: string): readonly number[] {

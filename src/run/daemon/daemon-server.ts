@@ -144,7 +144,7 @@ export class DaemonServer {
       nodeRoutes(
         nodeApi({
           agent,
-          runtime: parts.runtime,
+          parts,
           config,
           logger,
           setVerbosity,

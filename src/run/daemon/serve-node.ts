@@ -11,7 +11,7 @@ import { type FeatureGates, isEnabled } from '../../agent/policies/node/feature-
 import { fullName } from '../../agent/policies/pod/pod-kinds.ts';
 import { claimsOf } from '../../agent/policies/volumes/claimed-volume.ts';
 import type { StatsProvider } from '../../agent/runtime/stats/stats-provider.ts';
-import type { RuntimeService } from '../../agent/runtime/service/runtime-service.ts';
+import type { NodeParts } from '../../agent/runtime/node/pod-node.ts';
 import { checkpointRoutes } from '../../agent/server/routes/checkpoint-routes.ts';
 import {
   configurationRoutes,
@@ -34,7 +34,7 @@ import type { Logger } from '../../types/logger.ts';
 
 export interface ServedNode {
   readonly agent: NodeAgent;
-  readonly runtime: RuntimeService;
+  readonly parts: NodeParts;
   readonly config: StateletConfig;
   readonly logger: Logger;
   /** Of the logger. */
@@ -47,14 +47,14 @@ export interface ServedNode {
 }
 
 export function nodeApi(node: ServedNode): NodeApi {
-  const { agent, runtime, config, stats, counted, certificateEnds } = node;
+  const { agent, parts, config, stats, counted, certificateEnds } = node;
   const { supervisor, statusManager, pleg } = agent;
   return {
     nodeName: config.nodeName,
     rootDir: config.rootDir,
     streamingIdleMs: config.server.streamingConnectionIdleTimeoutMs,
     podLogsDir: config.podLogsDir,
-    runtime,
+    runtime: parts.runtime,
     isSystemLogQueryEnabled: config.server.enableSystemLogQuery,
     health: () => agent.health(),
     pods: () => servedPods(supervisor.registry, statusManager),
@@ -81,6 +81,7 @@ export function nodeApi(node: ServedNode): NodeApi {
     logFigures: async () => (await stats()).logFigures(),
     metricsProvider:
       config.containerRuntimeEndpoint === EMBEDDED || !config.node.cgroupsPerQOS ? 'cri' : 'cadvisor',
+    claimedVolume: parts.claimedVolume ?? (() => undefined),
     pluginSockets: () => agent.plugins?.sockets() ?? [],
     agentCounters: counted,
     certificateEnds,

@@ -2,7 +2,10 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { PodContext } from '../../../src/agent/machines/pod-machine.ts';
+import { RejectedError } from '../../../src/agent/policies/admission/rejection.ts';
 import { sandboxLabels } from '../../../src/agent/policies/cri/cri-labels.ts';
+import { type PodNode, PrepareError } from '../../../src/agent/runtime/node/pod-node.ts';
+import { openProcessNode } from '../../../src/embedded/process-node.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { nodeOf } from '../../support/admission.ts';
 import { apiPod, startAgent, staticPod, type TestAgent } from '../../support/agent.ts';
@@ -336,4 +339,33 @@ describe('after a restart of the agent', () => {
     const running = await agent.runtime.listContainers({ state: 'CONTAINER_RUNNING' });
     expect(running.map(({ labels }) => labels['io.kubernetes.pod.uid'])).toEqual(['uid-new']);
   });
+});
+
+test('a pod that was admitted and turns out not to be able to run here ends as one that was rejected', async () => {
+  let isFull = false;
+  const rejection = { reason: 'VolumeAttachmentLimitExceeded', message: 'no room' };
+  agent = await startAgent({
+    openNode: (...given) => {
+      const parts = openProcessNode(...given);
+      const prepare: PodNode['prepare'] = () =>
+        isFull
+          ? Promise.reject(new PrepareError('FailedMount', new RejectedError(rejection), true))
+          : Promise.resolve();
+      return Promise.resolve({ ...parts, node: { ...parts.node, prepare } });
+    },
+  });
+  agent.ready();
+  agent.add(apiPod('web', 'uid-web'));
+  await agent.until('uid-web', 'Syncing.Settled');
+  isFull = true;
+  agent.update(apiPod('web', 'uid-web', { activeDeadlineSeconds: 1_000 }));
+  await agent.until('uid-web', 'Terminated.Finished');
+  expect(agent.statusManager.get('uid-web')).toMatchObject({
+    phase: 'Failed',
+    reason: 'VolumeAttachmentLimitExceeded',
+    message: 'Pod was rejected: no room',
+    containerStatuses: [{ state: { terminated: {} } }],
+  });
+  expect(agent.events.filter((event) => event === `web ${rejection.reason}`)).toHaveLength(1);
+  await agent.cleanUp();
 });

@@ -16,7 +16,7 @@ import type { CSINode, PersistentVolumeClaim, Pod, PodSpec } from '../../../src/
 import { loopsBelow, makeBlockDevice, removeBlockDevices } from '../../support/block-devices.ts';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { mountsBelow } from '../../support/containerd/wipe.ts';
-import { NODE_NAME } from '../../support/daemon.ts';
+import { NODE_NAME, statelet } from '../../support/daemon.ts';
 import {
   type CsiCall,
   mountsOf,
@@ -221,6 +221,45 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
     await cluster.podIsReady('waiting');
     expect(driver.staged).toMatchObject([{ publishContext: { device: 'xvdb' } }]);
     expect(driver.published).toMatchObject([{ publishContext: { device: 'xvdb' } }]);
+  });
+
+  test('a pod whose volume cannot be attached since the node has as many as it can have fails after two minutes', async () => {
+    const name = 'full.csi.test';
+    await csiDriver({ attachRequired: true, nodeAllocatableUpdatePeriodSeconds: 600 }, name);
+    const info = { maxVolumes: 7 };
+    const driver = open({ name, info });
+    await driver.start();
+    const handle = await bound('beyond', { driver: name });
+    await mounting('beyond', claimed('beyond'));
+    const attachment = `csi-${sha256(handle + name + NODE_NAME)}`;
+    await cluster.controlPlane.apply({
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'VolumeAttachment',
+      metadata: { name: attachment },
+      spec: { attacher: name, nodeName: NODE_NAME, source: { persistentVolumeName: 'pv-beyond' } },
+    });
+    const status = { attached: false, attachError: { message: 'no slot is free', errorCode: 8 } };
+    await cluster.controlPlane.patch(`${IN_STORAGE}/volumeattachments/${attachment}/status`, { status });
+    await cluster.told('beyond', 'no slot is free');
+    const why = async () => (await statelet('why', '--root-dir', cluster.bed.rootDir, 'beyond')).stdout;
+    expect(await why()).toContain('no slot is free');
+    info.maxVolumes = 1;
+    const { status: ended } = await cluster.podIs(
+      'rejected',
+      'beyond',
+      (pod) => pod.status?.phase === 'Failed',
+    );
+    const message =
+      'Node has reached its volume attachment limit, rejecting pod. unmounted volumes=[data], unattached volumes=[data], failed to process volumes=[]: context deadline exceeded';
+    expect(ended).toMatchObject({
+      reason: 'VolumeAttachmentLimitExceeded',
+      message: `Pod was rejected: ${message}`,
+      containerStatuses: [{ name: 'main', started: false }],
+    });
+    expect(await cluster.eventsOf('beyond')).toContain('VolumeAttachmentLimitExceeded');
+    expect(await why()).toContain('volume attachment limit');
+    const csiNode = await cluster.controlPlane.read<CSINode>(`${IN_STORAGE}/csinodes/${NODE_NAME}`);
+    expect(csiNode?.spec.drivers).toMatchObject([{ name, allocatable: { count: 1 } }]);
   });
 
   test('what the driver says is an event, and a driver that hangs or is away holds up only its own pods', async () => {

@@ -32,6 +32,8 @@ import {
 import { isLocalPod, isManifestPod, isStaticPod } from '../../policies/pod/pod-kinds.ts';
 import { notMounted, type ResyncReason } from '../../policies/pod-actions/back-off.ts';
 import { isRunning } from '../../policies/cri/runtime-pod-status.ts';
+import type { Rejection } from '../../policies/admission/rejection.ts';
+import { rejectedAs } from '../../policies/status/status-changes.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
 import { podAsAllocated } from '../../policies/resize/allocation.ts';
@@ -115,7 +117,7 @@ async function syncPod(deps: Deps, context: PodContext, signal: AbortSignal): Pr
     return { type: 'SYNC_FAILED', reason: { kind: 'networkNotReady' }, again: false };
   }
 
-  const unprepared = await prepare(deps, context, actuated, signal);
+  const unprepared = await prepare(deps, context, before, signal);
   if (unprepared !== undefined) return unprepared;
   if (deps.probes.addPod(pod)) report(deps, context, before);
   const actions = decide(deps, pod, before, actuated);
@@ -229,12 +231,14 @@ function refreshStatus(deps: Deps, context: PodContext): void {
 
 /** Prepares the folders, the volumes and the cgroup of the pod: nothing is started before. */
 async function prepare(
-  { node, recorder, statusManager, clock }: Deps,
+  deps: Deps,
   context: PodContext,
-  actuated: PodAllocation | undefined,
+  before: RuntimePodStatus,
   signal: AbortSignal,
 ): Promise<PodEvent | undefined> {
+  const { node, recorder, statusManager, clock } = deps;
   const { uid, lastOutcome } = context;
+  const actuated = actuatedOf(podOf(context), before);
   // The cgroup of the pod has what was actuated, until the resize changes it.
   const pod = podAsAllocated(podOf(context), actuated);
   try {
@@ -245,11 +249,29 @@ async function prepare(
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PrepareError)) throw error;
+    if (error.rejection !== undefined) return reject(deps, context, before, error.rejection);
     if (!error.isTold) recorder.event(pod.metadata, 'Warning', error.reason, error.message);
     const isMount = error.reason === 'FailedMount';
     const reason: ResyncReason = isMount ? notMounted(lastOutcome, error.message) : { kind: 'failed' };
     return { type: 'SYNC_FAILED', reason, again: false };
   }
+}
+
+/** The pod fails, as if it had not been admitted. What runs of it is ended. */
+function reject(
+  deps: Deps,
+  context: PodContext,
+  podStatus: RuntimePodStatus,
+  rejection: Rejection,
+): PodEvent {
+  const { recorder, measurements, statusManager } = deps;
+  const pod = podOf(context);
+  const { reason, message } = rejection;
+  recorder.event(pod.metadata, 'Warning', reason, message);
+  measurements?.turnover.rejected(reason);
+  const facts = statusFacts(deps, context, pod, podStatus);
+  statusManager.set(pod, generateAPIPodStatus({ ...facts, override: rejectedAs(rejection) }));
+  return runToItsEnd(deps, context);
 }
 
 /** While an effect is in flight, only the effect reads the pod. */

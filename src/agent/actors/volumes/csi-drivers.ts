@@ -18,6 +18,7 @@ import { errorMessage } from '../../../types/errors.ts';
 import type { ActorContext } from '../actor-context.ts';
 
 const CSI_PLUGIN_TYPE = 'CSIPlugin';
+const NOT_ASKED_AGAIN = 'Cannot ask the CSI driver again how many volumes the node can have';
 /** Between tries to tell the API server that a driver is gone. */
 const RETRY = { firstMs: 1_000, mostMs: 60_000 };
 /** The node is registered within moments. */
@@ -73,6 +74,15 @@ export class CsiDrivers {
     this.#life.abort();
   }
 
+  /** Asks the driver again how many volumes the node can have. Never rejects. */
+  async refresh(name: string): Promise<void> {
+    try {
+      await this.#add(this.#parts.drivers.get(name, 'failed to get CSI client'), this.#life.signal);
+    } catch (error) {
+      this.#context.logger.debug({ driver: name }, `${NOT_ASKED_AGAIN}: ${errorMessage(error)}`);
+    }
+  }
+
   #serve({ name, endpoint, supportedVersions }: RegisteredPlugin): ServedPlugin {
     const { drivers, dial } = this.#parts;
     const { clock, measurements } = this.#context;
@@ -119,8 +129,7 @@ export class CsiDrivers {
     const period = async () => allocatablePeriodMs(await this.#parts.csiDriver(driver.name));
     const failed = (error: unknown) => {
       signal.throwIfAborted();
-      const message = `Cannot ask the CSI driver ${driver.name} again how many volumes the node can have`;
-      logger.debug({ driver: driver.name }, `${message}: ${errorMessage(error)}`);
+      logger.debug({ driver: driver.name }, `${NOT_ASKED_AGAIN}: ${errorMessage(error)}`);
     };
     let periodMs: number | undefined;
     const read = async () => void (periodMs = await period());

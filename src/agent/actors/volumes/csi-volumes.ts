@@ -1,6 +1,6 @@
 /** The volumes of CSI drivers that are on this node, or are to be. Each has an actor, from the first pod that wants it until it is unstaged. */
 import type { CsiVolumeWish } from '../../machines/csi-volume-machine.ts';
-import { uniqueVolumeName } from '../../policies/volumes/csi-source.ts';
+import { type CsiSource, uniqueVolumeName } from '../../policies/volumes/csi-source.ts';
 import type { VolumeWait } from '../../policies/pod/pod-wait.ts';
 import { compareTexts } from '../../policies/formats/text-order.ts';
 import type { CsiNode, CsiStaging } from '../../runtime/volumes/csi/csi-node.ts';
@@ -71,6 +71,13 @@ export class CsiVolumes implements CsiStaging {
       if (step !== undefined && pods.includes(podUID)) return { volume: name, step, since };
     }
     return undefined;
+  }
+
+  awaited(podUID: string): readonly CsiSource[] {
+    return [...this.#volumes.values()].flatMap(({ snapshot }) => {
+      const { pods, source } = snapshot.context;
+      return source !== undefined && pods.includes(podUID) && !snapshot.matches('Staged') ? source : [];
+    });
   }
 
   driverRegistered(driver: string): void {

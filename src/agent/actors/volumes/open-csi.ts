@@ -44,6 +44,7 @@ export function openCsi(core: AgentCore, { csi, cluster, nodeName, dial }: CsiDe
     objects: new CsiNodeObjects(cluster.api, nodeName),
     csiDriver: (name) => csi.csiDriver(name),
   });
+  csi.onLimit = (name) => drivers.refresh(name);
   drivers.start();
   return {
     podsKnown: () => volumes.podsKnown(),

@@ -1,4 +1,5 @@
 /** Why a pod does not fit on the node. Names and messages are the kubelet's, because tools search for them. */
+import { StateletError } from '../../../types/errors.ts';
 
 /** There is too little of a resource. Amounts of `cpu` are thousandths, all others whole units. */
 export interface InsufficientResource {
@@ -29,6 +30,16 @@ export interface Rejection {
 export interface MissingResource {
   readonly resource: string;
   readonly amount: number;
+}
+
+/** A pod that was admitted is rejected: the node turns out not to be able to run it. */
+export class RejectedError extends StateletError {
+  readonly rejection: Rejection;
+
+  constructor(rejection: Rejection) {
+    super('ResourceExhausted', rejection.message);
+    this.rejection = rejection;
+  }
 }
 
 export function rejectionFor(failure: AdmissionFailure): Rejection {

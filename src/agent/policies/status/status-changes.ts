@@ -162,14 +162,13 @@ function startedInitContainers(statuses: readonly ContainerStatus[]): number {
 // Statuses of pods that have not been started, with the reason. They list no containers, because none was created.
 
 /** The pod was rejected for good, at `startTime` (RFC 3339). As with the kubelet, the status has no conditions. */
-export function rejectedPodStatus(pod: Pod, { reason, message }: Rejection, startTime: string): PodStatus {
-  return {
-    ...commonFields(pod),
-    phase: 'Failed',
-    reason,
-    message: `Pod was rejected: ${message}`,
-    startTime,
-  };
+export function rejectedPodStatus(pod: Pod, rejection: Rejection, startTime: string): PodStatus {
+  return { ...commonFields(pod), ...rejectedAs(rejection), startTime };
+}
+
+/** What a rejection changes in the status of a pod. */
+export function rejectedAs({ reason, message }: Rejection) {
+  return { phase: 'Failed', reason, message: `Pod was rejected: ${message}` } as const;
 }
 
 /** The pod waits until the node has resources for it. It has no start time, so its deadline has not begun. */

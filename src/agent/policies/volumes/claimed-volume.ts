@@ -3,7 +3,14 @@ import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../types/kubernetes.ts';
 import { matchesNodeTerms } from '../admission/node-affinity.ts';
 import { type CsiSource, csiSource } from './csi-source.ts';
-import { podContainers, usedVolumes, type Volume } from './volume-source.ts';
+import {
+  podContainers,
+  qualifiedPlugin,
+  usedVolumes,
+  type Volume,
+  volumeKind,
+  type VolumeKindName,
+} from './volume-source.ts';
 
 /** JSON: it is recorded, so that a later agent need not ask for it again. */
 export interface ClaimedVolume {
@@ -26,6 +33,24 @@ export interface ClaimedVolume {
   readonly isExclusive: boolean;
   /** A group that owns the volume, and that every container of the pod gets. */
   readonly group?: number;
+}
+
+export interface VolumeSource {
+  readonly volume: Volume;
+  /** What its claim leads to; undefined for a volume without a claim. */
+  readonly claimed: ClaimedVolume | undefined;
+}
+
+/** Throws what `volumeKind` throws. */
+export function kindName({ volume, claimed }: VolumeSource): VolumeKindName {
+  return claimed?.source.kind ?? volumeKind(volume);
+}
+
+/** As the kubelet's metrics name it. Throws what `volumeKind` throws. */
+export function pluginOf(source: VolumeSource): string {
+  const { volume, claimed } = source;
+  const driver = claimed?.source.kind === 'csi' ? claimed.source.driver : volume.csi?.driver;
+  return qualifiedPlugin(kindName(source), driver);
 }
 
 const SUPPORTED = 'hostPath, local, csi';

@@ -1,7 +1,12 @@
 /** Whether a volume of a CSI driver is attached to the node: a controller attaches it, and tells the Node object. */
+import type { Rejection } from '../admission/rejection.ts';
 import { driverWords } from '../formats/terminal-text.ts';
 import { StateletError } from '../../../types/errors.ts';
-import type { Node, VolumeAttachment } from '../../../types/kubernetes.ts';
+import type { CSIDriver, Node, VolumeAttachment } from '../../../types/kubernetes.ts';
+import { allocatablePeriodMs } from './csi-registration.ts';
+
+/** The code of gRPC with which a driver says so. */
+const RESOURCE_EXHAUSTED = 8;
 
 /** What the Node object says of a volume. */
 export interface AttachReport {
@@ -36,4 +41,24 @@ export function isAttached({ metadata, status }: VolumeAttachment): boolean {
   if (status?.attachError === undefined) return false;
   const { message = 'the volume could not be attached' } = status.attachError;
   throw new StateletError('FailedPrecondition', driverWords(message));
+}
+
+/** Whether the driver has said that the node can have no more of its volumes. As with the kubelet, only drivers count that tell how many it can have. */
+export function exceedsLimit(
+  attachment: VolumeAttachment | undefined,
+  object: CSIDriver | undefined,
+): boolean {
+  return (
+    allocatablePeriodMs(object) !== undefined &&
+    attachment?.status?.attachError?.errorCode === RESOURCE_EXHAUSTED
+  );
+}
+
+/** Of a pod for whose volumes the node has no room; all volumes by their names in the pod. */
+export function limitRejection(unmounted: readonly string[], unattached: readonly string[]): Rejection {
+  const lists = `unmounted volumes=[${unmounted.join(' ')}], unattached volumes=[${unattached.join(' ')}], failed to process volumes=[]`;
+  return {
+    reason: 'VolumeAttachmentLimitExceeded',
+    message: `Node has reached its volume attachment limit, rejecting pod. ${lists}: context deadline exceeded`,
+  };
 }

@@ -84,7 +84,7 @@ interface Parts {
   readonly cpus: PodSubsystem | undefined;
   readonly ownCpus: CpuAssignments | undefined;
   readonly memory: PodSubsystem | undefined;
-  readonly csi: CsiNode | undefined;
+  readonly volumes: VolumeManager;
   readonly dra: DraNode | undefined;
 }
 
@@ -107,7 +107,6 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
   const csi = await openCsiNode(context, setup);
   const dra = await openDraNode(context, setup);
   const { plugins, ...ofImages } = await openImages(context, setup, runtime);
-  const { images } = ofImages;
   const upkeep = new NodeUpkeep(context, {
     podLogsDir,
     settings,
@@ -116,6 +115,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
     imageGC: (view) => imageGC(context, settings, { ...ofImages, runtime }, view),
   });
   const cpusets = cpus && (await openCpusets(context, settings, cpus, runtime));
+  const volumes = openVolumes(context, setup, csi);
   let oomWatch: OOMWatch | undefined;
   return {
     runtime: teaching(runtime, capabilities),
@@ -125,16 +125,17 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
       logs: upkeep.logs,
       logLinks,
       capabilities,
-      images,
+      images: ofImages.images,
       devices,
       topology: await openTopology(devices),
       cpus: cpusets?.subsystem,
       ownCpus: cpus,
       memory: memory && (await memoryPart(memory)),
-      csi,
+      volumes,
       dra,
     }),
     devices,
+    claimedVolume: (uid, volume) => volumes.claimed(uid, volume),
     csi,
     dra,
     cpus,
@@ -289,9 +290,9 @@ function bareRuntime(context: AgentContext, { endpoint, settings }: CriNodeSetup
 }
 
 async function openPodNode(context: AgentContext, setup: CriNodeSetup, parts: Parts): Promise<PodNode> {
-  const { cgroups, runtime, csi, ownCpus } = parts;
+  const { cgroups, runtime, ownCpus } = parts;
   const { rootDir, podLogsDir, nodeName, hostIPs, settings, objects } = setup;
-  const { allocatable, labels, capacity } = setup.facts;
+  const { allocatable, capacity } = setup.facts;
   const ids = idSpace(settings.idsPerPod, Number(capacity.pods ?? 0), await readSubordinateIds());
   const { clusterDNS, clusterDomain, seccompDefault, allowedUnsafeSysctls } = settings;
   const cgroupVersion = cgroups.version ?? 1;
@@ -329,17 +330,22 @@ async function openPodNode(context: AgentContext, setup: CriNodeSetup, parts: Pa
         hasOwnMemory: settings.memoryManagerPolicy === 'Static',
       }),
     users: new UserNamespaces(rootDir, ids),
-    volumes: new VolumeManager(context, {
-      rootDir,
-      allocatable,
-      clusterDomain,
-      csi,
-      givesDevices: true,
-      contents: objects && objectContents(objects),
-      claims: objects && new ClaimedVolumes({ objects, nodeLabels: () => objects.nodeLabels() ?? labels }),
-    }),
     objects,
     podLogs: new PodLogs(podLogsDir),
+  });
+}
+
+function openVolumes(context: AgentContext, setup: CriNodeSetup, csi: CsiNode | undefined): VolumeManager {
+  const { rootDir, objects, settings, facts } = setup;
+  const { allocatable, labels } = facts;
+  return new VolumeManager(context, {
+    rootDir,
+    allocatable,
+    clusterDomain: settings.clusterDomain,
+    csi,
+    givesDevices: true,
+    contents: objects && objectContents(objects),
+    claims: objects && new ClaimedVolumes({ objects, nodeLabels: () => objects.nodeLabels() ?? labels }),
   });
 }
 

@@ -1,4 +1,4 @@
-import type { Rejection } from '../../policies/admission/rejection.ts';
+import { RejectedError, type Rejection } from '../../policies/admission/rejection.ts';
 import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
 import type { ContainerAdditions } from '../../policies/cri/container-config.ts';
 import type { SandboxFacts } from '../../policies/cri/sandbox-config.ts';
@@ -20,6 +20,7 @@ import type { HeldMemoryBlocks } from '../memory-manager/memory-manager.ts';
 import type { CsiNode } from '../volumes/csi/csi-node.ts';
 import type { DeviceManager } from '../devices/device-manager.ts';
 import type { DraNode } from '../dra/dra-node.ts';
+import type { VolumeManager } from '../volumes/volume-manager.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
 export interface ImageInUse {
@@ -62,11 +63,14 @@ export class PrepareError extends Error {
   readonly reason: 'FailedMount' | 'FailedCreatePodContainer' | 'FailedPrepareDynamicResources';
   /** Whether the pod's events tell it already. */
   readonly isTold: boolean;
+  /** Trying again cannot help: the pod is to fail. */
+  readonly rejection: Rejection | undefined;
 
   constructor(reason: PrepareError['reason'], cause: unknown, isTold = false) {
     super(`${WHAT_FAILED[reason]}${errorMessage(cause)}`, { cause });
     this.reason = reason;
     this.isTold = isTold;
+    this.rejection = cause instanceof RejectedError ? cause.rejection : undefined;
   }
 }
 
@@ -227,6 +231,8 @@ export interface NodeParts {
   readonly node: PodNode;
   /** Undefined where pods can have no devices. */
   readonly devices?: DeviceManager;
+  /** What the claim of a pod's volume leads to, as far as that is known. */
+  readonly claimedVolume?: VolumeManager['claimed'];
   /** Undefined where no CSI driver can serve this node. */
   readonly csi?: CsiNode | undefined;
   /** Undefined where no DRA driver can serve this node. */

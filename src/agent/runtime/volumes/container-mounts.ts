@@ -4,6 +4,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { named } from '../../policies/formats/lookups.ts';
 import { ETC_HOSTS_PATH, etcHosts, mountsEtcHosts } from '../../policies/network/pod-hostname.ts';
+import { kindName } from '../../policies/volumes/claimed-volume.ts';
 import { mountPlan } from '../../policies/volumes/volume-mounts.ts';
 import type { VolumeMount } from '../../policies/volumes/volume-source.ts';
 import { makeFolder } from '../../../system/make-folder.ts';
@@ -16,7 +17,7 @@ import type { Container, EphemeralContainer, Pod } from '../../../types/kubernet
 import { podFields } from '../../../types/logger.ts';
 import type { ClaimedVolumes } from './claimed-volumes.ts';
 import type { WithoutMounts } from './kinds/volume-kind.ts';
-import { kindName, kindOf } from './kinds/volume-kinds.ts';
+import { kindOf } from './kinds/volume-kinds.ts';
 import { shareMounts } from './mounter.ts';
 import { type PodPaths, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 import { bindSubPath, pathInVolume } from './sub-path.ts';

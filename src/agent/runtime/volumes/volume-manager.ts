@@ -1,6 +1,14 @@
 import { join } from 'node:path';
 import { type EnvFile, type FileKeyRef, unreadableEnvFile } from '../../policies/cri/container-env.ts';
-import { failedStep, mountFailure } from '../../policies/volumes/claimed-volume.ts';
+import { RejectedError } from '../../policies/admission/rejection.ts';
+import { limitRejection } from '../../policies/volumes/csi-attachment.ts';
+import { uniqueVolumeName } from '../../policies/volumes/csi-source.ts';
+import {
+  type ClaimedVolume,
+  failedStep,
+  mountFailure,
+  pluginOf,
+} from '../../policies/volumes/claimed-volume.ts';
 import { namesOf } from '../../policies/volumes/projected-files.ts';
 import { kindOfFiles, usedVolumes, type Volume } from '../../policies/volumes/volume-source.ts';
 import { unlessAborted } from '../../../system/promises.ts';
@@ -20,7 +28,7 @@ import {
 } from './container-mounts.ts';
 import { downwardAPIContents } from './kinds/volume-contents.ts';
 import type { PodVolume, VolumeKind, VolumeNode, VolumeState } from './kinds/volume-kind.ts';
-import { kindOf, pluginOf } from './kinds/volume-kinds.ts';
+import { kindOf } from './kinds/volume-kinds.ts';
 import { podPaths, type PodPaths } from './pod-paths.ts';
 import { removePodFolder, removeVolumes } from './remove-pod-folder.ts';
 import { readInVolume } from './safe-open.ts';
@@ -82,6 +90,21 @@ export class VolumeManager {
    */
   async mountPod(pod: Pod, signal: AbortSignal): Promise<void> {
     const { uid } = pod.metadata;
+    const { clock } = this.#context;
+    const since = this.#states.lackingSince(uid, clock.now());
+    try {
+      await this.#mountPod(pod, signal);
+      this.#states.lacksNone(uid);
+    } catch (error) {
+      signal.throwIfAborted();
+      // A controller has as long to find room for a volume as the kubelet gives it.
+      if (clock.now() - since >= WAIT_MAX_MS) await this.#rejectBeyondLimit(pod, signal);
+      throw error;
+    }
+  }
+
+  async #mountPod(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { uid } = pod.metadata;
     const paths = await this.#pathsOf(uid);
     if (!this.#states.has(uid)) await this.#disk.makeFolder(paths.podDir);
     const volumes = usedVolumes(pod);
@@ -123,6 +146,11 @@ export class VolumeManager {
   /** The mount of `/etc/hosts`, where the agent writes that file. */
   async hostsMount(request: HostsMountRequest): Promise<readonly Mount[]> {
     return this.#mounts.hosts(request, await this.#pathsOf(request.pod.metadata.uid));
+  }
+
+  /** What the claim of the pod's volume leads to; undefined for a volume without a claim, and while that is not known. */
+  claimed(uid: string, volume: string): ClaimedVolume | undefined {
+    return this.#parts.claims?.of(uid, volume);
   }
 
   /** Groups that the pod's volumes give its containers. `mountPod` must have resolved. */
@@ -228,14 +256,37 @@ export class VolumeManager {
   }
 
   /** As with the kubelet there is no event: the volumes may still be on their way. */
-  #refuseUnmounted({ metadata }: Pod, volumes: readonly Volume[]): void {
-    const isUnmounted = ({ name }: Volume) => this.#states.of(metadata.uid, name).readyAs === undefined;
-    const names = volumes.filter(isUnmounted).map(({ name }) => name);
+  #refuseUnmounted(pod: Pod, volumes: readonly Volume[]): void {
+    const { metadata } = pod;
+    const names = this.#unmounted(pod, volumes).map(({ name }) => name);
     if (names.length === 0) return;
     const lists = `unmounted volumes=[${names.join(' ')}], unattached volumes=[], failed to process volumes=[]`;
     const message = `Unable to attach or mount volumes: ${lists}: context deadline exceeded`;
     this.#context.logger.warn(podFields(metadata), message);
     throw new StateletError('DeadlineExceeded', message);
+  }
+
+  #unmounted(pod: Pod, volumes = usedVolumes(pod)): readonly Volume[] {
+    return volumes.filter(({ name }) => this.#states.of(pod.metadata.uid, name).readyAs === undefined);
+  }
+
+  /** Throws where the node can have no more volumes of a driver, and the pod lacks one of them. */
+  async #rejectBeyondLimit(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { csi, claims } = this.#parts;
+    const { uid } = pod.metadata;
+    const asked = csi?.beyondLimit(uid).catch((error: unknown) => {
+      this.#context.logger.debug(podFields(pod.metadata), errorMessage(error));
+      return undefined;
+    });
+    const beyond = asked && (await unlessAborted(asked, signal));
+    if (beyond === undefined) return;
+    const unmounted = this.#unmounted(pod);
+    const unattached = unmounted.filter(({ name }) => {
+      const source = claims?.of(uid, name)?.source;
+      return source?.kind === 'csi' && beyond.has(uniqueVolumeName(source));
+    });
+    const namesOf = (volumes: readonly Volume[]) => volumes.map(({ name }) => name);
+    throw new RejectedError(limitRejection(namesOf(unmounted), namesOf(unattached)));
   }
 
   /** Before volumes are removed: what is being done for one of them would make it anew. */
@@ -319,6 +370,8 @@ function noDevices(name: string): Error {
 /** The volumes of all pods, by the UIDs of pods and the names of volumes. */
 export class VolumeStates {
   readonly #pods = new Map<string, Map<string, VolumeState>>();
+  /** Unix ms. */
+  readonly #lackingSince = new Map<string, number>();
 
   has(uid: string): boolean {
     return this.#pods.has(uid);
@@ -350,8 +403,20 @@ export class VolumeStates {
     await Promise.allSettled(states.flatMap(({ underWay }) => underWay ?? []));
   }
 
+  /** Since when the pod lacks a volume: `nowMs`, unless it was known to do so. */
+  lackingSince(uid: string, nowMs: number): number {
+    const since = this.#lackingSince.get(uid) ?? nowMs;
+    this.#lackingSince.set(uid, since);
+    return since;
+  }
+
+  lacksNone(uid: string): void {
+    this.#lackingSince.delete(uid);
+  }
+
   forget(uid: string): void {
     this.#pods.delete(uid);
+    this.lacksNone(uid);
   }
 }
 

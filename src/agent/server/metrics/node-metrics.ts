@@ -1,7 +1,8 @@
 /** What `/metrics` shows of the node as it is at the scrape: the kubelet's gauges, and the agent's own. */
 import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
 import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
-import { qualifiedPlugin, usedVolumes, volumeKind } from '../../policies/volumes/volume-source.ts';
+import { pluginOf } from '../../policies/volumes/claimed-volume.ts';
+import { usedVolumes } from '../../policies/volumes/volume-source.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import type { PodWorker, ServedPod } from '../../../types/served-pod.ts';
@@ -17,6 +18,7 @@ export type NodeMetricsApi = Pick<
   | 'agentCounters'
   | 'metricsProvider'
   | 'pluginSockets'
+  | 'claimedVolume'
 > &
   WorkerMetricsApi;
 
@@ -30,7 +32,7 @@ export function nodeMetrics(api: NodeMetricsApi, nowMs: number): readonly Metric
     ...runtimeGauges(runtimePods),
     ...podGauges(pods),
     ...workerMetrics(api),
-    volumeGauge(pods, runtimePods),
+    volumeGauge(api, pods, runtimePods),
     ...resizeGauges(pods),
     ...certificateGauges(api.certificateEnds(), nowMs),
     ...ownGauges(pods, api.agentCounters?.effectsInFlight),
@@ -93,9 +95,13 @@ function resizeGauges(pods: readonly ServedPod[]): readonly Metric[] {
 }
 
 /** Volumes are mounted before the sandbox of their pod is made, and unmounted after it is gone. */
-function volumeGauge(pods: readonly ServedPod[], runtimePods: readonly RuntimePodStatus[]): Metric {
+function volumeGauge(
+  api: Pick<NodeApi, 'claimedVolume'>,
+  pods: readonly ServedPod[],
+  runtimePods: readonly RuntimePodStatus[],
+): Metric {
   const mounted = new Set(runtimePods.filter(hasReadySandbox).map(({ uid }) => uid));
-  const plugins = (wanted: readonly ServedPod[]) => tally(wanted.flatMap(({ pod }) => pluginsOf(pod)));
+  const plugins = (wanted: readonly ServedPod[]) => tally(wanted.flatMap(({ pod }) => pluginsOf(api, pod)));
   const rows = (state: string, counts: ReadonlyMap<string, number>) =>
     Array.from(counts, ([plugin, count]) => [{ plugin_name: plugin, state }, count] as const);
   return gauge('volume_manager_total_volumes', '[ALPHA] Number of volumes in Volume Manager', [
@@ -166,11 +172,11 @@ function byKind(pods: readonly ServedPod[]): [Labels, number][] {
   ];
 }
 
-/** A volume of a kind that is not supported here is not mounted. */
-function pluginsOf(pod: Pod): readonly string[] {
+/** A volume of a kind that is not supported here is not mounted. As with the kubelet, a claim counts once it is known what it leads to. */
+function pluginsOf({ claimedVolume }: Pick<NodeApi, 'claimedVolume'>, pod: Pod): readonly string[] {
   return usedVolumes(pod).flatMap((volume) => {
     try {
-      return qualifiedPlugin(volumeKind(volume), volume.csi?.driver);
+      return pluginOf({ volume, claimed: claimedVolume(pod.metadata.uid, volume.name) });
     } catch {
       return [];
     }

@@ -1,4 +1,5 @@
 /** What the routes ask of the agent. Each group of routes takes the part that it needs. */
+import type { ClaimedVolume } from '../../policies/volumes/claimed-volume.ts';
 import type { GroupFigures } from '../../runtime/stats/cadvisor/group-figures.ts';
 import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
 import type { PodLogs } from '../../runtime/stats/stats-provider.ts';
@@ -50,6 +51,8 @@ export interface NodeApi {
   /** Where the figures of containers come from: their cgroups, as cAdvisor reads them, or the runtime. */
   readonly metricsProvider: 'cadvisor' | 'cri';
   pluginSockets(): readonly PluginSocket[];
+  /** What the claim of the pod's volume leads to; undefined for a volume without a claim, and while that is not known. */
+  readonly claimedVolume: (uid: string, volume: string) => ClaimedVolume | undefined;
   /** Undefined where no port of the agent serves metrics: then nothing is counted. */
   readonly agentCounters: AgentCounters | undefined;
   /** When the certificates that the agent renews expire, in Unix milliseconds. */

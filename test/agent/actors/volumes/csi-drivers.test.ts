@@ -95,3 +95,11 @@ test('there is a CSINode as soon as there is a Node, also without a driver', asy
   await clock.advance(10_000);
   expect([inits, clock.armed]).toEqual([3, 0]);
 });
+
+test('a driver is asked again at once where the node has reached its limit, and nothing is waited for where it is not there', async () => {
+  await registered();
+  info.maxVolumes = 3;
+  await drivers.refresh(NAME);
+  await drivers.refresh('absent.csi.test');
+  expect(limits()).toEqual([7, 3]);
+});

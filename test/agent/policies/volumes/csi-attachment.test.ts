@@ -1,5 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { attachReport, isAttached } from '../../../../src/agent/policies/volumes/csi-attachment.ts';
+import {
+  attachReport,
+  exceedsLimit,
+  isAttached,
+} from '../../../../src/agent/policies/volumes/csi-attachment.ts';
 import type { Node, VolumeAttachment } from '../../../../src/types/kubernetes.ts';
 
 test('the node says by name what is in use and what is attached', () => {
@@ -20,4 +24,16 @@ test('a volume that is about to be detached is not attached, though its attachme
   expect(() => isAttached(attachment({ attached: false, attachError: error }))).toThrow(
     /^no(?! disk x{500})[ -~]* disk x{100}/,
   );
+});
+
+test('the node can have no more volumes where the attachment says ResourceExhausted, of a driver that tells how many it can have', () => {
+  const attachment = (errorCode?: number) =>
+    ({ status: { attached: false, attachError: { message: 'no slot', errorCode } } }) as VolumeAttachment;
+  const mutable = { spec: { nodeAllocatableUpdatePeriodSeconds: 60 } };
+  expect(exceedsLimit(attachment(8), mutable)).toBe(true);
+  expect(exceedsLimit(attachment(13), mutable)).toBe(false);
+  expect(exceedsLimit(attachment(), mutable)).toBe(false);
+  expect(exceedsLimit(undefined, mutable)).toBe(false);
+  expect(exceedsLimit(attachment(8), { spec: {} })).toBe(false);
+  expect(exceedsLimit(attachment(8), undefined)).toBe(false);
 });

@@ -31,6 +31,7 @@ const AGENT = [
       certificateEnds: () => ({ client: undefined, serving: undefined }),
       metricsProvider: 'cadvisor',
       pluginSockets: () => [],
+      claimedVolume: () => undefined,
       ...NO_WORKERS,
     },
     0,

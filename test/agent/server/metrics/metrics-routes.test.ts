@@ -40,6 +40,7 @@ async function serve(api: Partial<Api> = {}): Promise<string> {
     logFigures: () => Promise.resolve([]),
     metricsProvider: 'cadvisor',
     pluginSockets: () => [],
+    claimedVolume: () => undefined,
     ...api,
   });
   const router = new Router(routes);

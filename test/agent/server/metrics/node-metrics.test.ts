@@ -5,6 +5,7 @@ import {
   workerMetrics,
   type WorkerMetricsApi,
 } from '../../../../src/agent/server/metrics/node-metrics.ts';
+import type { ClaimedVolume } from '../../../../src/agent/policies/volumes/claimed-volume.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import type { ServedPod } from '../../../../src/types/served-pod.ts';
 import { testPod } from '../../../support/pods.ts';
@@ -23,6 +24,7 @@ function read(api: Partial<NodeMetricsApi>, name: string) {
     certificateEnds: () => NONE,
     metricsProvider: 'cadvisor',
     pluginSockets: () => [],
+    claimedVolume: () => undefined,
     ...NO_WORKERS,
     ...api,
   };
@@ -75,9 +77,11 @@ test('volumes are counted by kind: those that are wanted, and those of pods with
       { name: 'b', secret: { secretName: 's' } },
       { name: 'c', nfs: { path: '/', server: 's' } },
       { name: 'd', csi: { driver: 'disk.csi.test' } },
+      { name: 'e', persistentVolumeClaim: { claimName: 'known' } },
+      { name: 'f', ephemeral: {} },
       { name: 'unused', emptyDir: {} },
     ];
-    const volumeMounts = ['a', 'b', 'c', 'd'].map((name) => ({ name, mountPath: `/${name}` }));
+    const volumeMounts = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => ({ name, mountPath: `/${name}` }));
     return { ...pod, spec: { ...pod.spec, volumes, containers: [{ name: 'main', volumeMounts }] } };
   };
   const pods = () =>
@@ -87,7 +91,12 @@ test('volumes are counted by kind: those that are wanted, and those of pods with
   const runtimePods = () => [runtimePodStatus({ sandboxes: [{ id: 's' }] })];
   const labels = (plugin: string, state: string) =>
     `{plugin_name="kubernetes.io/${plugin}",state="${state}"}`;
-  expect(read({ pods, runtimePods }, 'volume_manager')).toEqual({
+  const source = { kind: 'csi', driver: 'claimed.csi.test' };
+  const claimedVolume = (uid: string, name: string) =>
+    uid === 'uid' && name === 'e' ? ({ name: 'pv-1', source } as ClaimedVolume) : undefined;
+  expect(read({ pods, runtimePods, claimedVolume }, 'volume_manager')).toEqual({
+    [`volume_manager_total_volumes${labels('csi:claimed.csi.test', 'actual_state_of_world')}`]: '1',
+    [`volume_manager_total_volumes${labels('csi:claimed.csi.test', 'desired_state_of_world')}`]: '1',
     [`volume_manager_total_volumes${labels('csi:disk.csi.test', 'actual_state_of_world')}`]: '1',
     [`volume_manager_total_volumes${labels('csi:disk.csi.test', 'desired_state_of_world')}`]: '2',
     [`volume_manager_total_volumes${labels('empty-dir', 'actual_state_of_world')}`]: '1',

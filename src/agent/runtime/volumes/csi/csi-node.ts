@@ -5,6 +5,7 @@ import { unlink } from 'node:fs/promises';
 import { allOrFirstFailure } from '../../../../system/promises.ts';
 import type { PodWait, VolumeWait } from '../../../policies/pod/pod-wait.ts';
 import { failedStep } from '../../../policies/volumes/claimed-volume.ts';
+import { exceedsLimit } from '../../../policies/volumes/csi-attachment.ts';
 import {
   type CsiSource,
   csiVolumeName,
@@ -67,6 +68,8 @@ export interface CsiStaging {
   /** Nothing is published into the pod any more but the volumes of these names. */
   leave(podUID: string, kept: ReadonlySet<string>): Promise<void>;
   waitOf(podUID: string): VolumeWait | undefined;
+  /** What the pod wants and is not staged. */
+  awaited(podUID: string): readonly CsiSource[];
 }
 
 /** A volume that is to be published into a pod. */
@@ -84,6 +87,8 @@ export class CsiNode implements CsiMounts, PodWaits {
   readonly stats: CsiStats;
   /** Told by the charts of its volumes as well. */
   readonly waitChanges = new Subject<readonly string[]>();
+  /** The node has as many volumes of the driver as it can have: it is asked how many these are, before schedulers choose again. */
+  onLimit: (driver: string) => Promise<void> = () => Promise.resolve();
   readonly #waits: NotedWaits;
   readonly #growth: CsiGrowth;
   readonly #context: AgentContext;
@@ -218,6 +223,18 @@ export class CsiNode implements CsiMounts, PodWaits {
         this.#context,
         signal,
       );
+  }
+
+  async beyondLimit(podUID: string): Promise<ReadonlySet<string> | undefined> {
+    const { storage, nodeName } = this.#parts;
+    const awaited = this.#staging?.awaited(podUID) ?? [];
+    for (const source of awaited) {
+      const object = await this.csiDriver(source.driver);
+      if (!exceedsLimit(await storage.volumeAttachment(attachmentName(source, nodeName)), object)) continue;
+      await this.onLimit(source.driver);
+      return new Set(awaited.map(uniqueVolumeName));
+    }
+    return undefined;
   }
 
   async isMounted(volume: PodVolume): Promise<boolean> {

@@ -1,7 +1,6 @@
-import type { ClaimedVolume } from '../../../policies/volumes/claimed-volume.ts';
+import type { VolumeSource } from '../../../policies/volumes/claimed-volume.ts';
 import type { ResourceList } from '../../../policies/pod/resources.ts';
 import type { MountPlan } from '../../../policies/volumes/volume-mounts.ts';
-import type { Volume } from '../../../policies/volumes/volume-source.ts';
 import type { AgentContext } from '../../../../types/agent-context.ts';
 import type { Mount } from '../../../../types/cri.ts';
 import type { Pod } from '../../../../types/kubernetes.ts';
@@ -20,11 +19,8 @@ export interface VolumeState {
 }
 
 /** A volume that a container of the pod uses. */
-export interface PodVolume {
+export interface PodVolume extends VolumeSource {
   readonly pod: Pod;
-  readonly volume: Volume;
-  /** What its claim leads to; undefined for a volume without a claim. */
-  readonly claimed: ClaimedVolume | undefined;
   readonly paths: PodPaths;
 }
 
@@ -40,6 +36,11 @@ export interface CsiMounts {
   mount(volume: Omit<VolumeSetUp, 'node'>, signal: AbortSignal): Promise<void>;
   /** Has drivers unpublish all that is in the pod's folder. Rejects where one cannot, and leaves what it has mounted. */
   unmount(podUID: string, paths: Pick<PodPaths, 'volumesDir' | 'devicesDir' | 'device'>): Promise<void>;
+  /**
+   * The names, in the API, of the volumes that are not attached for the pod, where a driver has said that the node can have no more of them;
+   * undefined where none has.
+   */
+  beyondLimit(podUID: string): Promise<ReadonlySet<string> | undefined>;
   /** Whether the driver's mount of the volume is there. */
   isMounted(volume: PodVolume): Promise<boolean>;
 }
