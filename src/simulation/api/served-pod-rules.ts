@@ -117,7 +117,7 @@ function families(ips: readonly { readonly ip: string }[], field: string): Flaw 
 }
 
 /** A container that has ended stays so, unless it may be restarted. */
-function containerStartedAgain(
+export function containerStartedAgain(
   spec: PodSpec,
   before: PodStatus = {},
   after: PodStatus = {},

@@ -183,13 +183,18 @@ export class PreemptionJudge {
   #choice(preemptor: PodRecord, victims: readonly PodRecord[]): Choice {
     const { records } = this.#options;
     const promised = this.promisedBeside(preemptor);
-    const others = (holders: readonly PodRecord[]) =>
-      holders.filter(({ uid }) => uid !== preemptor.uid && promised.every((other) => other.uid !== uid));
+    const others = (holders: readonly PodRecord[], keeps: (holder: PodRecord) => boolean) =>
+      holders
+        .filter(({ uid }) => uid !== preemptor.uid && promised.every((other) => other.uid !== uid))
+        .filter(keeps)
+        // In the same turn, a resize may give back what they hold now.
+        .map((holder) => ({ ...holder }));
     return {
       preemptor: this.#asking(preemptor),
       victims,
-      certain: others(records.holders()).filter((other) => !isEndingOrEnded(other)),
-      possible: others(records.possibleHolders()).filter(
+      certain: others(records.holders(), (other) => !isEndingOrEnded(other)),
+      possible: others(
+        records.possibleHolders(),
         (other) => !isEndingOrEnded(other) || records.isOverdue(other),
       ),
       promised,
@@ -205,7 +210,7 @@ export class PreemptionJudge {
   }
 
   #remainingShortage({ preemptor, victims, certain }: Choice): string | undefined {
-    const others = certain.filter((other) => !victims.includes(other));
+    const others = without(certain, victims);
     const short = this.#short(preemptor, others);
     return short.length === 0
       ? undefined
@@ -219,8 +224,7 @@ export class PreemptionJudge {
   #needlessVictim({ preemptor, victims, possible, promised }: Choice): string | undefined {
     const needless = victims.find((victim, index) => {
       const gone = victims.filter((other, place) => place < index || classOf(other) !== classOf(victim));
-      const others = possible.filter((other) => !gone.includes(other));
-      return this.#short(preemptor, [...others, ...promised]).length === 0;
+      return this.#short(preemptor, [...without(possible, gone), ...promised]).length === 0;
     });
     return needless && `${needless.pod?.metadata.name ?? needless.uid} is ended for it, and need not be`;
   }
@@ -259,6 +263,10 @@ function mustNotBeVictim(preemptor: PodRecord, victim: PodRecord): string | unde
 
 export function mayPreempt({ pod }: PodRecord, other: PodRecord): boolean {
   return pod !== undefined && other.pod !== undefined && isPreemptable(pod, other.pod);
+}
+
+function without(records: readonly PodRecord[], gone: readonly PodRecord[]): readonly PodRecord[] {
+  return records.filter(({ uid }) => gone.every((other) => other.uid !== uid));
 }
 
 const classOf = ({ pod }: PodRecord): string => (pod === undefined ? '' : podQOS(pod));

@@ -106,6 +106,15 @@ describe('a pod is no victim', () => {
     expect(await bed.reported()).toEqual(['preemption new: b is ended for it, and need not be']);
   });
 
+  test('but it may be one if another pod gives back enough only after that', async () => {
+    const bed = new AdmissionJudgeBed();
+    const [resized, victim] = [bed.admitted(pod('a', '3')), bed.admitted(pod('b', '1'))];
+    bed.waiting(critical('new', '1'));
+    bed.makesRoom('new', [victim]);
+    resized.send({ type: 'SyncPodUpdate', pod: pod('a', '1') });
+    expect(await bed.reported()).toEqual([]);
+  });
+
   test('if pods that are ending anyway free enough', async () => {
     const bed = new AdmissionJudgeBed();
     const [ending, victim] = [bed.admitted(pod('a', '2')).send(killed()), bed.admitted(pod('b', '2'))];

@@ -1,7 +1,7 @@
 /** Checks at the end, when nothing fails any more, that the API server has been told everything. */
 import { isMirrorPod } from '../../../agent/policies/pod/pod-kinds.ts';
 import type { Node, Pod, PodStatus } from '../../../types/kubernetes.ts';
-import { isTerminal } from '../../api/served-pod-rules.ts';
+import { containerStartedAgain, isTerminal } from '../../api/served-pod-rules.ts';
 import { localUID } from './pod-object-judge.ts';
 
 export interface ApiCheckFacts {
@@ -52,7 +52,12 @@ function whyWrongMirror({ staticPods, ...facts }: ApiCheckFacts, mirror: Pod): s
   // A static pod that waits for its next start still has the mirror pod that shows its former end.
   if (wanted.metadata.uid === uid && isTerminal(mirror) && !facts.hasEnded(uid) && !facts.isStarted(uid))
     return undefined;
-  if (wanted.metadata.uid === uid) return whyOtherStatus(facts.statusOf(uid), mirror);
+  if (wanted.metadata.uid === uid) {
+    const known = facts.statusOf(uid);
+    // As with the kubelet, a next agent knows nothing of a container that was removed, and the server refuses to forget its end.
+    const isRefused = known && containerStartedAgain(mirror.spec, mirror.status, known) !== undefined;
+    return isRefused ? undefined : whyOtherStatus(known, mirror);
+  }
   // As with the kubelet, only a sync replaces the mirror pod of another version.
   return facts.isStarted(wanted.metadata.uid) ? 'has the mirror pod of another version' : undefined;
 }

@@ -45,6 +45,22 @@ test('a static pod that a person has deleted has no mirror pod in the end', () =
   expect(found?.what).toBe('has a mirror pod, and was deleted by hand');
 });
 
+test('the server need not be told of a static pod that forgets how its container has ended', () => {
+  const ended = { terminated: { exitCode: 1 } };
+  const told: PodStatus = {
+    phase: 'Running',
+    containerStatuses: containerStatuses(2).map((one) => ({ ...one, state: ended })),
+  };
+  const known: PodStatus = { phase: 'Running', containerStatuses: containerStatuses(0) };
+  const foundFor = (restartPolicy: 'Never' | 'Always') => {
+    const pod = mirror();
+    const pods = [{ ...pod, spec: { ...pod.spec, restartPolicy }, status: told }];
+    return findUntold(facts({ pods, statusOf: () => known }))?.what;
+  };
+  expect(foundFor('Never')).toBeUndefined();
+  expect(foundFor('Always')).toBe('is main 0 here and main 2 at the API server');
+});
+
 test('all is told', () => {
   expect(findUntold(facts())).toBeUndefined();
 });
