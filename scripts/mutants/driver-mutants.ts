@@ -2,6 +2,8 @@
 import type { Mutant } from './mutant.ts';
 
 const CSI_NODE = 'src/agent/runtime/volumes/csi/csi-node.ts';
+const IS_LAST = `isLast: ({ context, event }) => event.type === 'LEFT' && context.pods.every((pod) => pod === event.pod),`;
+const IS_ANY = IS_LAST.replace('every', 'some');
 
 export const DRIVER_MUTANTS: readonly Mutant[] = [
   {
@@ -26,6 +28,20 @@ export const DRIVER_MUTANTS: readonly Mutant[] = [
     replace: '',
   },
   {
+    name: 'unstaged-while-published',
+    breaks: 'A volume is unstaged when the first of its pods has ended (csi)',
+    file: 'src/agent/machines/csi-volume-machine.ts',
+    find: IS_LAST,
+    replace: IS_ANY,
+  },
+  {
+    name: 'let-go-while-staged',
+    breaks: 'A controller may detach a volume that no pod uses and that is still staged (csi)',
+    file: 'src/agent/actors/volumes/csi-volumes.ts',
+    find: `snapshot.context.isAttachable);`,
+    replace: `snapshot.context.isAttachable && snapshot.context.pods.length > 0);`,
+  },
+  {
     name: 'claim-not-reserved',
     breaks: 'A pod uses a claim that is not reserved for it (dra)',
     file: 'src/agent/policies/dra/pod-claims.ts',
@@ -38,6 +54,13 @@ export const DRIVER_MUTANTS: readonly Mutant[] = [
     file: 'src/agent/actors/dra/resource-claim-actor.ts',
     find: `          await save();\n`,
     replace: '',
+  },
+  {
+    name: 'claim-unprepared-in-use',
+    breaks: 'A claim is unprepared when the first of its pods has ended (dra)',
+    file: 'src/agent/machines/resource-claim-machine.ts',
+    find: IS_LAST,
+    replace: IS_ANY,
   },
   {
     name: 'claim-kept',
