@@ -2,18 +2,20 @@
  * A pass over eviction plugins: 500 pods, 20 plugins in processes of their own, of which 10 answer slowly and 2 never. How long it takes, and
  * the CPU time of this process for it, in which the manager runs as in the agent: with pods that are as before, with some, and with all of
  * them changed. Beside it, the same plugins asked one after another, as Katalyst's manager does (with the same deadline, which that one
- * does not have). At last the longest time that 500 plugins block the event loop, while they register and are asked. Not measured: the plugins' own CPU time, and what it takes to end pods. `node bench/eviction-plugins.ts [--passes N] [--pods N]`.
+ * does not have). At last the longest time that 500 plugins block the event loop, while they register and are asked. Not measured: the plugins' own CPU time, and what it takes to end pods. `node bench/eviction-plugins.ts [--passes N] [--pods N]
+ * [--quick]`.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { InspectionEvent } from 'xstate';
 import { activePodsBytes, RemoteEvictionPlugin } from '../src/agent/plugins/remote-eviction-plugin.ts';
 import { LoopMeter } from './support/loop-meter.ts';
 import { median } from './support/measures.ts';
+import { benchOptions } from './support/options.ts';
 import { benchManager } from './support/plugin-pods.ts';
 import { type BenchPlugin, startPlugins } from './support/plugin-processes.ts';
+import { printTable } from './support/table.ts';
 
 const PROCESSES = 4;
 const TIMEOUT_MS = 1000;
@@ -28,10 +30,13 @@ const WANTED_TURN_MS = 50;
 const WANTED_MS = TIMEOUT_MS * 1.1;
 const US_PER_MS = 1000;
 
-const { values } = parseArgs({
-  options: { passes: { type: 'string', default: '10' }, pods: { type: 'string', default: '500' } },
-});
-const [passes, podCount] = [Number(values.passes), Number(values.pods)];
+const { passes, pods: podCount } = benchOptions(
+  {
+    passes: { usual: 10, quick: 3 },
+    pods: { usual: 500, quick: 500 },
+  },
+  {},
+);
 
 const plugins: readonly BenchPlugin[] = [
   ...named('fast', 8, 0),
@@ -46,8 +51,6 @@ function named(kind: string, count: number, answersAfterMs: number): readonly Be
 interface Pass {
   readonly ms: number;
   readonly cpuMs: number;
-  /** The kernel's part of it. */
-  readonly systemMs: number;
 }
 
 /** Tells when a pass begins, and measures it when it ends. */
@@ -72,8 +75,7 @@ class PassMeter {
   #end({ ms, cpu }: { readonly ms: number; readonly cpu: NodeJS.CpuUsage }): void {
     const { user, system } = process.cpuUsage(cpu);
     this.#began = undefined;
-    const cpuMs = (user + system) / US_PER_MS;
-    this.#next.resolve({ ms: performance.now() - ms, cpuMs, systemMs: system / US_PER_MS });
+    this.#next.resolve({ ms: performance.now() - ms, cpuMs: (user + system) / US_PER_MS });
     this.#next = Promise.withResolvers<Pass>();
   }
 }
@@ -91,7 +93,7 @@ const bench = benchManager(
 
 function medians(all: readonly Pass[]): Pass {
   const of = (part: keyof Pass) => median(all.map((pass) => pass[part]));
-  return { ms: of('ms'), cpuMs: of('cpuMs'), systemMs: of('systemMs') };
+  return { ms: of('ms'), cpuMs: of('cpuMs') };
 }
 
 async function measured(changed: number): Promise<Pass> {
@@ -108,8 +110,7 @@ async function cpuOf(work: () => Promise<unknown>): Promise<Pass> {
   const [began, cpu] = [performance.now(), process.cpuUsage()];
   await work();
   const { user, system } = process.cpuUsage(cpu);
-  const cpuMs = (user + system) / US_PER_MS;
-  return { ms: performance.now() - began, cpuMs, systemMs: system / US_PER_MS };
+  return { ms: performance.now() - began, cpuMs: (user + system) / US_PER_MS };
 }
 
 /** Both questions of one plugin after the other, and one plugin after the other. */
@@ -156,11 +157,6 @@ async function crowd(): Promise<{ readonly registeringMs: number; readonly askin
   }
 }
 
-function line(name: string, { ms, cpuMs, systemMs }: Pass, note = ''): void {
-  const cpu = `${cpuMs.toFixed(1).padStart(7)} ms CPU, ${systemMs.toFixed(1).padStart(5)} ms of it the kernel's`;
-  console.log(`${name.padEnd(36)} ${ms.toFixed(0).padStart(7)} ms ${cpu}   ${note}`);
-}
-
 bench.manager.start();
 try {
   while (bench.directory.plugins().length < plugins.length) await meter.next();
@@ -168,25 +164,31 @@ try {
   console.log(
     `${podCount} pods (${(size / 1024).toFixed(0)} KiB), ${plugins.length} plugins in ${PROCESSES} processes: 8 answer at once, 10 after ${SLOW_MS} ms, 2 never; deadline ${TIMEOUT_MS} ms; median of ${passes} passes`,
   );
-  const same = await measured(0);
-  line('a pass, pods as before', same);
-  const some = await measured(Math.round(podCount / 10));
-  line('a pass, a tenth of the pods changed', some);
-  const all = await measured(podCount);
-  line('a pass, all pods changed', all);
-  await bench.manager.stop();
-  line('writing all pods as bytes, once', await encoding());
-  const inTurn = await cpuOf(oneAfterAnother);
-  line('one plugin after another', inTurn, `a pass: ${(some.ms / inTurn.ms).toFixed(2)} times the time`);
-  const { registeringMs, askingMs } = await crowd();
-  const turns = `${registeringMs.toFixed(0)} ms while they register, ${askingMs.toFixed(0)} ms while they are asked`;
-  console.log(`${`longest turn with ${CROWD} plugins`.padEnd(36)} ${turns}`);
-  const isSlow = [same, some, all].some(({ ms }) => ms > WANTED_MS);
-  const isBlocked = Math.max(registeringMs, askingMs) > WANTED_TURN_MS;
-  if (isSlow || isBlocked || some.cpuMs > WANTED_CPU_MS) process.exitCode = 1;
   console.log(
     `wanted: at most ${WANTED_MS} ms, and ${WANTED_CPU_MS} ms CPU where a tenth of the pods changed; turns of at most ${WANTED_TURN_MS} ms`,
   );
+  const same = await measured(0);
+  const some = await measured(Math.round(podCount / 10));
+  const all = await measured(podCount);
+  await bench.manager.stop();
+  const written = await encoding();
+  const inTurn = await cpuOf(oneAfterAnother);
+  const { registeringMs, askingMs } = await crowd();
+  const timed = { beside: 'one plugin after another', itsFigure: inTurn.ms };
+  const cpu = { beside: 'all pods written once', itsFigure: written.cpuMs };
+  printTable({
+    'a pass, pods as before (ms)': { figure: same.ms, ...timed },
+    'a pass, a tenth of the pods changed (ms)': { figure: some.ms, ...timed },
+    'a pass, all pods changed (ms)': { figure: all.ms, ...timed },
+    'its CPU, pods as before (ms)': { figure: same.cpuMs, ...cpu },
+    'its CPU, a tenth of the pods changed (ms)': { figure: some.cpuMs, ...cpu },
+    'its CPU, all pods changed (ms)': { figure: all.cpuMs, ...cpu },
+    [`longest turn while ${CROWD} plugins register (ms)`]: { figure: registeringMs, ...cpu },
+    [`longest turn while ${CROWD} plugins are asked (ms)`]: { figure: askingMs, ...cpu },
+  });
+  const isSlow = [same, some, all].some(({ ms }) => ms > WANTED_MS);
+  const isBlocked = Math.max(registeringMs, askingMs) > WANTED_TURN_MS;
+  if (isSlow || isBlocked || some.cpuMs > WANTED_CPU_MS) process.exitCode = 1;
 } finally {
   await endPlugins();
   rmSync(folder, { recursive: true, force: true });

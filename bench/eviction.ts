@@ -1,6 +1,6 @@
 /**
  * The time from the moment at which a pod takes too much memory of the node until the pod is told to end, on real cgroups
- * and on containerd. For comparison: the kubelet's default period of monitoring. `npm run bench:eviction -- [--rounds 9]`.
+ * and on containerd. For comparison: the kubelet's default period of monitoring. `npm run bench:eviction -- [--rounds 9] [--quick]`.
  *
  * Both moments are measured outside the agent. A separate thread reads the kernel's available memory every millisecond. The
  * pod writes a file when it gets SIGTERM; the time of the file is exact to one tick of the kernel, at most 4 ms.
@@ -8,7 +8,6 @@
 import { once } from 'node:events';
 import { mkdtempSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import {
   type EvictingAgent,
@@ -19,6 +18,8 @@ import { type CriDaemonBed, startCriBed } from '../test/support/cri-daemon.ts';
 import { thresholds } from '../test/support/eviction.ts';
 import { waitFor } from '../test/support/wait-for.ts';
 import { median, nowMs } from './support/measures.ts';
+import { benchOptions } from './support/options.ts';
+import { type Compared, printTable, rounded } from './support/table.ts';
 
 const MIB = 2 ** 20;
 /** More memory than all other processes of the machine take or free meanwhile. */
@@ -28,8 +29,7 @@ const PATIENCE_MS = 60_000;
 const KUBELET_PERIOD_MS = 10_000;
 const WANTED_MS = 500;
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '9' } } });
-const rounds = Number(values.rounds);
+const { rounds } = benchOptions({ rounds: { usual: 9, quick: 3 } }, {});
 
 interface Round {
   /** Milliseconds since the crossing of the threshold. */
@@ -95,7 +95,7 @@ async function round(bed: CriDaemonBed, index: number): Promise<Round> {
     await waitFor(isOver, { what: `${pod.metadata.name} to be evicted`, timeoutMs: PATIENCE_MS });
     const crossedMs = await watch.crossedMs;
     const signalMs = statSync(join(marks, 'signal')).mtimeMs - crossedMs;
-    process.stderr.write(`round ${index}: ${ms(signalMs)}\n`);
+    process.stderr.write(`round ${index}: ${rounded(signalMs)} ms\n`);
     return { stopCallMs: (stopCalls.at(-1) ?? Number.NaN) - crossedMs, signalMs };
   } finally {
     await watch.stop();
@@ -103,21 +103,19 @@ async function round(bed: CriDaemonBed, index: number): Promise<Round> {
   }
 }
 
-const ms = (time: number) => `${time.toFixed(0)} ms`;
-
 function report(found: readonly Round[]): void {
-  const line = (what: string, pick: (round: Round) => number): number => {
-    const times = found.map(pick);
-    const typicalMs = median(times);
-    const ratio = `${(KUBELET_PERIOD_MS / typicalMs).toFixed(0)} times in the kubelet's period of 10 s`;
-    const range = `${ms(Math.min(...times))} to ${ms(Math.max(...times))}`;
-    process.stdout.write(`${what}  ${ms(typicalMs)} (${range}), ${ratio}\n`);
-    return typicalMs;
-  };
+  const row = (pick: (round: Round) => number): Compared => ({
+    figure: median(found.map(pick)),
+    beside: "the kubelet's period",
+    itsFigure: KUBELET_PERIOD_MS,
+  });
+  const signal = row(({ signalMs }) => signalMs);
   process.stdout.write(`from crossing the threshold of memory, median of ${found.length} rounds\n`);
-  line('until StopContainer is called  ', ({ stopCallMs }) => stopCallMs);
-  const signalMs = line('until SIGTERM is in the pod    ', ({ signalMs }) => signalMs);
-  if (signalMs > WANTED_MS) process.exitCode = 1;
+  printTable({
+    'until StopContainer is called (ms)': row(({ stopCallMs }) => stopCallMs),
+    'until SIGTERM is in the pod (ms)': signal,
+  });
+  if (signal.figure > WANTED_MS) process.exitCode = 1;
 }
 
 const bed = await startCriBed();

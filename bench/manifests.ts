@@ -1,15 +1,16 @@
 /**
  * The longest time that manifests block the event loop: the CPU time of the longest turn, on the production agent with a
  * simulated runtime. For comparison: one `JSON.parse` of the same number of pods in the same process.
- * `npm run bench:manifests -- --pods 1000 [--kib 9]`.
+ * `npm run bench:manifests -- [--pods 1000] [--kib 9] [--quick]`. `--quick`: 200 pods.
  */
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { cpuMs, LoopMeter } from './support/loop-meter.ts';
 import { ManifestAgent } from './support/manifest-agent.ts';
+import { benchOptions } from './support/options.ts';
+import { type Compared, printTable } from './support/table.ts';
 
 /** Time until work in the background has ended: writes to the disk, and pods that end. */
 const SETTLING_MS = 1_000;
@@ -17,15 +18,14 @@ const NODE_NAME = 'node1';
 /** As many as one pod can have. */
 const CONTAINERS = 6_000;
 
-const { values } = parseArgs({
-  options: {
-    pods: { type: 'string', default: '1000' },
+const { pods, kib } = benchOptions(
+  {
+    pods: { usual: 1_000, quick: 200 },
     /** The size of each pod of the large manifest. */
-    kib: { type: 'string', default: '9' },
+    kib: { usual: 9, quick: 9 },
   },
-});
-const pods = Number(values.pods);
-const kib = Number(values.kib);
+  {},
+);
 
 const text = (name: string, size: number) => `apiVersion: v1
 kind: Pod
@@ -117,12 +117,12 @@ const json = JSON.stringify(large.map((content) => ({ metadata: { annotations: {
 const before = process.threadCpuUsage();
 JSON.parse(json);
 const parseMs = cpuMs(before);
-console.log(
-  `load average ${loadavg()[0]?.toFixed(1)}; beside: JSON.parse of ${pods} pods, ${parseMs.toFixed(1)} ms`,
-);
-for (const { what, longestMs } of found)
-  console.log(
-    `${what.padEnd(44)} ${longestMs.toFixed(1).padStart(6)} ms  ${(longestMs / parseMs).toFixed(2)}`,
-  );
+const beside = `JSON.parse of ${pods} pods`;
+const rows = found.map(({ what, longestMs }): [string, Compared] => [
+  `${what} (ms)`,
+  { figure: longestMs, beside, itsFigure: parseMs },
+]);
+console.log(`longest turn of the event loop, by its CPU time; load average ${loadavg()[0]?.toFixed(1)}`);
+printTable(Object.fromEntries(rows));
 await agent.stop();
 process.exit(0);

@@ -6,30 +6,40 @@
  * `--quick`: ten pods, once, without a search for the best number of bare calls at a time.
  */
 import { loadavg } from 'node:os';
-import { parseArgs } from 'node:util';
 import { type ContainerdBed, startContainerd } from '../test/support/containerd/containerd.ts';
 import { findKubelet, NO_KUBELET } from '../test/support/kubernetes-programs.ts';
 import { type Concurrency, PodsBench } from './support/pods-bench.ts';
+import { benchOptions } from './support/options.ts';
 import {
   type AgentStart,
   type DaemonTimes,
+  headOf,
   type Report,
-  seconds,
-  table,
+  rowsOf,
   type Times,
 } from './support/report.ts';
+import { printTable, rounded } from './support/table.ts';
 
 const CONCURRENCIES = [2, 4, 8, 16, 32];
 /** The better of two attempts counts: a bad choice by chance would favour the daemon. */
 const TRIES = 2;
 
-const { values } = parseArgs({
-  options: {
-    pods: { type: 'string' },
-    runs: { type: 'string' },
-    restarts: { type: 'string' },
-    'idle-seconds': { type: 'string' },
-    quick: { type: 'boolean', default: false },
+const {
+  pods,
+  runs,
+  restarts: restartCount,
+  'idle-seconds': idleSeconds,
+  quick,
+  concurrency: givenConcurrency,
+  ...flags
+} = benchOptions(
+  {
+    pods: { usual: 30, quick: 10 },
+    runs: { usual: 2, quick: 1 },
+    restarts: { usual: 9, quick: 3 },
+    'idle-seconds': { usual: 30, quick: 15 },
+  },
+  {
     /** The number of bare calls at a time. Without it, the bench finds the best number. */
     concurrency: { type: 'string' },
     /** Measure only the bare calls, without the daemon. */
@@ -37,16 +47,11 @@ const { values } = parseArgs({
     'without-kubelet': { type: 'boolean', default: false },
     output: { type: 'string', short: 'o', default: 'table' },
   },
-});
-const byDefault = values.quick
-  ? { pods: 10, runs: 1, restarts: 3, idleSeconds: 15, concurrency: '16' }
-  : { pods: 30, runs: 3, restarts: 9, idleSeconds: 30, concurrency: undefined };
-const pods = Number(values.pods ?? byDefault.pods);
-const runs = Number(values.runs ?? byDefault.runs);
-const concurrency = values.concurrency ?? byDefault.concurrency;
+);
+const concurrency = givenConcurrency ?? (quick ? '16' : undefined);
 
 const progress = (text: string, { startMs, endMs }: Times) =>
-  process.stderr.write(`${text}: start ${seconds(startMs)}, end ${seconds(endMs)}\n`);
+  process.stderr.write(`${text}: start ${rounded(startMs)} ms, end ${rounded(endMs)} ms\n`);
 
 async function search(bench: PodsBench): Promise<Report['search']> {
   const given = concurrency === undefined ? undefined : [Number(concurrency)];
@@ -78,18 +83,17 @@ async function measure(bed: ContainerdBed, bench: PodsBench): Promise<Report> {
   for (let run = 1; run <= runs; run++) {
     bare.push(await bench.timeBare(concurrency));
     progress(`run ${run}, bare`, bare.at(-1)!);
-    if (values.bare) continue;
+    if (flags.bare) continue;
     daemon.push(await bench.timeDaemon());
     progress(`run ${run}, daemon`, daemon.at(-1)!);
     if (!withKubelet) continue;
     kubelet.push(await bench.timeKubelet());
-    process.stderr.write(`run ${run}, kubelet: start ${seconds(kubelet.at(-1)!.startMs)}\n`);
+    process.stderr.write(`run ${run}, kubelet: start ${rounded(kubelet.at(-1)!.startMs)} ms\n`);
   }
-  const restarts = Math.min(Number(values.restarts ?? byDefault.restarts), pods);
+  const restarts = Math.min(restartCount, pods);
   const bareRestartMs = await bench.bareRestarts(concurrency, restarts);
-  const restartMs = values.bare ? [] : await bench.daemonRestarts(restarts);
-  const idleSeconds = Number(values['idle-seconds'] ?? byDefault.idleSeconds);
-  const idle = values.bare ? undefined : await bench.idle('daemon', idleSeconds);
+  const restartMs = flags.bare ? [] : await bench.daemonRestarts(restarts);
+  const idle = flags.bare ? undefined : await bench.idle('daemon', idleSeconds);
   const kubeletIdle = withKubelet ? await bench.idle('kubelet', idleSeconds) : undefined;
   const containerd = /Server:\s+Version:\s+(\S+)/.exec(await bed.ctr('version'))?.[1] ?? '?';
   const facts = { pods, runs, containerd, loadAverage, search: found, ...concurrency };
@@ -98,8 +102,8 @@ async function measure(bed: ContainerdBed, bench: PodsBench): Promise<Report> {
 }
 
 // This import fails without a build of the daemon. It is here so that it fails at once, not after minutes.
-if (!values.bare) await import('./support/daemon-pods.ts');
-const comparesWithKubelet = !values.bare && !values['without-kubelet'];
+if (!flags.bare) await import('./support/daemon-pods.ts');
+const comparesWithKubelet = !flags.bare && !flags['without-kubelet'];
 const kubeletBinary = comparesWithKubelet ? findKubelet() : undefined;
 if (comparesWithKubelet && kubeletBinary === undefined)
   process.stderr.write(`Statelet is compared with the bare CRI calls only: ${NO_KUBELET}.\n`);
@@ -107,7 +111,11 @@ const bed = await startContainerd();
 try {
   const bench = await PodsBench.on(bed, pods, kubeletBinary);
   const report = await measure(bed, bench).finally(() => bench.close());
-  console.log(values.output === 'json' ? JSON.stringify(report, null, 2) : table(report));
+  if (flags.output === 'json') console.log(JSON.stringify(report, null, 2));
+  else {
+    console.log(headOf(report));
+    printTable(rowsOf(report));
+  }
 } finally {
   await bed.stop({ leftovers: 'remove' });
 }

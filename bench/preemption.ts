@@ -1,15 +1,16 @@
 /**
  * How long it takes to choose victims for a critical pod that lacks three resources, among 1,000 and 10,000 pods. For
  * comparison, in the same process: sorting the same number of pods by memory request, and the simplest form of the choice,
- * which computes every request again each time. `node bench/preemption.ts [--runs N]`.
+ * which computes every request again each time. `node bench/preemption.ts [--runs N] [--quick]`.
  */
-import { parseArgs } from 'node:util';
 import { selectVictims } from '../src/agent/policies/preemption/victims.ts';
 import { resourceRequest } from '../src/agent/policies/pod/resources.ts';
 import type { Pod } from '../src/types/kubernetes.ts';
 import { plainVictims } from '../test/support/preemption-reference.ts';
-import { median } from './support/measures.ts';
+import { median, timeMs } from './support/measures.ts';
+import { benchOptions } from './support/options.ts';
 import { CRITICAL_POD, fullNode, missingFor } from './support/preemption-pods.ts';
+import { type Compared, printTable } from './support/table.ts';
 
 /** The critical pod lacks the requests of this number of average pods. */
 const SIZES = [1, 10, 100];
@@ -17,14 +18,7 @@ const SIZES = [1, 10, 100];
 const WARM_UP_RUNS = 10;
 const PLAIN_RUNS = 3;
 
-const { values } = parseArgs({ options: { runs: { type: 'string', default: '50' } } });
-const runs = Number(values.runs);
-
-function timeMs(work: () => unknown): number {
-  const began = performance.now();
-  work();
-  return performance.now() - began;
-}
+const { runs } = benchOptions({ runs: { usual: 50, quick: 10 } }, {});
 
 function medianMs(times: number, work: () => unknown): number {
   return median(Array.from({ length: times }, () => timeMs(work)));
@@ -40,32 +34,30 @@ function sortByMemory(pods: readonly Pod[]): unknown {
     .sort((a, b) => Number(a.memory - b.memory));
 }
 
-function row(count: number, size: number): string {
+function rowsOf(count: number, size: number): Record<string, Compared> {
   const pods = fullNode(count);
   const choice = facts(pods, size);
   const choose = () => selectVictims(choice);
   const sort = () => sortByMemory(pods);
   for (const work of [choose, sort]) medianMs(WARM_UP_RUNS, work);
-  const [choiceMs, sortMs] = [medianMs(runs, choose), medianMs(runs, sort)];
+  const [figure, sortMs] = [medianMs(runs, choose), medianMs(runs, sort)];
   const plainMs = medianMs(PLAIN_RUNS, () => plainVictims(CRITICAL_POD, pods, choice.missing));
-  return line([
-    String(count),
-    String(choose().victims.length),
-    `${choiceMs.toFixed(2)} ms`,
-    `${sortMs.toFixed(2)} ms`,
-    (choiceMs / sortMs).toFixed(1),
-    `${plainMs.toFixed(2)} ms`,
-    (choiceMs / plainMs).toFixed(2),
-  ]);
+  const name = `${count} pods, ${choose().victims.length} victims`;
+  return {
+    [`${name}, beside a sort (ms)`]: { figure, beside: 'a sort of as many', itsFigure: sortMs },
+    [`${name}, beside the simplest choice (ms)`]: {
+      figure,
+      beside: 'the simplest choice',
+      itsFigure: plainMs,
+    },
+  };
 }
-
-const line = (cells: readonly string[]) => `${cells.map((cell) => cell.padStart(14)).join('')}\n`;
 
 const first = facts(fullNode(10_000), 10);
 const firstMs = timeMs(() => selectVictims(first)).toFixed(0);
+const rows = [1_000, 10_000].flatMap((count) => SIZES.map((size) => rowsOf(count, size)));
 process.stdout.write(`choosing victims for three missing resources; median of ${runs} runs\n`);
 process.stdout.write(
-  `the first of all, among 10,000 pods, while its code is being compiled: ${firstMs} ms\n\n`,
+  `the first of all, among 10,000 pods, while its code is being compiled: ${firstMs} ms\n`,
 );
-process.stdout.write(line(['pods', 'victims', 'a choice', 'a sort', 'of the sort', 'plain', 'of the plain']));
-for (const count of [1_000, 10_000]) for (const size of SIZES) process.stdout.write(row(count, size));
+printTable(Object.assign({}, ...rows) as Record<string, Compared>);

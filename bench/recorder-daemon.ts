@@ -4,7 +4,7 @@
  * of its main thread counts for the innermost part that is on the stack. So it does not matter how fast the machine is meanwhile, which
  * differs by more than what is measured. The other threads of the daemon, without the profiler's, count as its own work. What is loaded for the
  * page, and the first rounds, do not count.
- * `npm run bench:recorder-daemon -- [--pods 40] [--rounds 25]`.
+ * `npm run bench:recorder-daemon -- [--pods 40] [--rounds 25] [--quick]`.
  */
 import {
   mkdirSync,
@@ -22,15 +22,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { fineCpuMs } from './support/measures.ts';
+import { benchOptions } from './support/options.ts';
 import { readPage } from './support/page-reader.ts';
 import { pause } from './support/steady-lives.ts';
+import { type Compared, printTable } from './support/table.ts';
 
-const { values } = parseArgs({
-  options: { pods: { type: 'string', default: '40' }, rounds: { type: 'string', default: '25' } },
-});
-const [pods, rounds] = [Number(values.pods), Number(values.rounds)];
+const { pods, rounds } = benchOptions(
+  { pods: { usual: 40, quick: 40 }, rounds: { usual: 25, quick: 5 } },
+  {},
+);
 const WARM_UP_ROUNDS = 3;
 const SAMPLE_MICROSECONDS = 250;
 const POLL_MS = 50;
@@ -124,22 +125,24 @@ function report(): void {
   const profile = JSON.parse(readFileSync(join(profiles, file), 'utf8')) as Profiler.Profile;
   const { total, ...parts } = samplesOf(profile, warmUpMs);
   const both = parts.recorder + parts.page;
-  const ofProcess = cpu.main / cpu.all;
-  const line = (name: string, samples: number) => {
-    const [ofMain, ofAll] = [samples / total, (samples / total) * ofProcess].map((share) =>
-      `${(share * 100).toFixed(2)} %`.padStart(7),
-    );
-    return `  ${name.padEnd(8)} ${ofAll} of the daemon's CPU time, ${ofMain} of its main thread's`;
-  };
+  const cpuMs = cpu.all / (rounds * pods);
+  const row = (samples: number): Compared => ({
+    figure: ((samples / total) * cpu.main) / (rounds * pods),
+    beside: 'all of the daemon',
+    itsFigure: cpuMs,
+  });
   process.stdout.write(
     [
-      `${rounds} rounds of ${pods} pods; ${total} samples; under the profiler a life takes ${(cpu.all / (rounds * pods)).toFixed(1)} ms of CPU time`,
-      line('recorder', parts.recorder),
-      line('page', parts.page),
-      `${line('both', both)}; give or take ${((Math.sqrt(both) / total) * 100).toFixed(2)}`,
+      `${rounds} rounds of ${pods} pods; CPU time of a life under the profiler; ${total} samples,`,
+      `so that the ratio of both is right to ${(Math.sqrt(both) / total).toFixed(4)}`,
       '',
     ].join('\n'),
   );
+  printTable({
+    'recorder (ms)': row(parts.recorder),
+    'page (ms)': row(parts.page),
+    'both (ms)': row(both),
+  });
 }
 
 /** Of samples in which the thread worked. */

@@ -2,34 +2,31 @@
  * What the flight recorder and an open page cost: the CPU time of the process with each, with both and without, in turns, while pods live
  * and die on the production agent at a steady rate. The runtime is simulated and costs next to nothing, so that their share is as
  * high as it can be. The page is that of the node, with the table of its pods, and another process reads it.
- * `npm run bench:recorder -- [--rate 100] [--seconds 2] [--rounds 11]`.
+ * `npm run bench:recorder -- [--rate 100] [--seconds 2] [--rounds 11] [--quick]`.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { pageSource } from '../src/run/daemon/serve-page.ts';
 import { FlightRecorder, recordFolder } from '../src/recorder/flight-recorder.ts';
 import { RecentEvents } from '../src/agent/server/recent-events.ts';
 import { pageRoutes, startPageServer } from '../src/page/server/page-server.ts';
 import { systemClock } from '../src/system/timer.ts';
 import { median } from './support/measures.ts';
+import { benchOptions } from './support/options.ts';
 import { readPage } from './support/page-reader.ts';
 import { pause, SteadyLives } from './support/steady-lives.ts';
+import { type Compared, printTable } from './support/table.ts';
 import { testContext } from '../test/support/test-context.ts';
 
-const { values } = parseArgs({
-  options: {
-    rate: { type: 'string', default: '100' },
-    seconds: { type: 'string', default: '2' },
-    rounds: { type: 'string', default: '11' },
+const { rate, seconds, rounds } = benchOptions(
+  {
+    rate: { usual: 100, quick: 100 },
+    seconds: { usual: 2, quick: 1 },
+    rounds: { usual: 11, quick: 3 },
   },
-});
-const [rate, seconds, rounds] = [values.rate, values.seconds, values.rounds].map(Number) as [
-  number,
-  number,
-  number,
-];
+  {},
+);
 const WARM_UP_ROUNDS = 2;
 /** What was under way is done, and the page has got its first rows. */
 const SETTLE_MS = 400;
@@ -96,20 +93,23 @@ const perLife = (await lives.run(rate, 1).then((lived) => transitions / lived)) 
 stop();
 
 const base = median(costs.without);
-const line = (mode: Mode) => {
-  const more = median(costs[mode].map((cost, index) => cost - (costs.without[index] ?? NaN)));
-  const share = median(costs[mode].map((cost, index) => cost / (costs.without[index] ?? NaN) - 1));
-  return `  ${mode.padEnd(8)} ${median(costs[mode]).toFixed(0)} µs, of the pairs of rounds ${more.toFixed(0)} µs and ${(share * 100).toFixed(1)} % more; least ${Math.min(...costs[mode]).toFixed(0)} µs`;
-};
+const beside = 'without both';
+/** Of each round beside the one without both that came with it: the machine's speed changes between rounds. */
+const ratio = (mode: Mode) => median(costs[mode].map((cost, index) => cost / (costs.without[index] ?? NaN)));
+const row = (mode: Mode): Compared => ({ figure: ratio(mode) * base, beside, itsFigure: base });
 const recordedLives = 2 * (rounds + WARM_UP_ROUNDS) * seconds * rate;
 process.stdout.write(
   [
-    `${rate} lives a second, ${rounds} rounds of ${seconds} s each; CPU time of a life, medians`,
-    ...NAMES.map(line),
+    `${rate} lives a second, ${rounds} rounds of ${seconds} s each; CPU time of a life, median`,
     `transitions of a life: ${perLife.toFixed(1)}; with the recorder each ${((median(costs.recorder) - base) / perLife).toFixed(2)} µs and ${(bytes / (recordedLives * perLife)).toFixed(0)} bytes`,
     '',
   ].join('\n'),
 );
+printTable({
+  'with the recorder (µs)': row('recorder'),
+  'with an open page (µs)': row('page'),
+  'with both (µs)': row('both'),
+});
 await recorder.close();
 rmSync(rootDir, { recursive: true });
 process.exit(0);

@@ -9,14 +9,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { eachOf } from '../src/system/promises.ts';
 import { BIN_ARGS } from '../test/support/built.ts';
 import { type ControlPlane, startControlPlane } from '../test/support/control-plane/control-plane.ts';
 import { noControlPlaneBecause } from '../test/support/kubernetes-programs.ts';
 import { waitFor } from '../test/support/wait-for.ts';
 import { memoryOf } from './support/measures.ts';
+import { benchOptions } from './support/options.ts';
 import type { Taken } from './support/process-meter.ts';
+import { rounded } from './support/table.ts';
 
 const METER = fileURLToPath(new URL('./support/process-meter.ts', import.meta.url));
 const PODS = '/api/v1/namespaces/default/pods';
@@ -46,8 +47,8 @@ interface Cost {
   readonly delayP99Ms: number;
 }
 
-const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
-const most = values.quick ? { pods: 100, nodes: 10 } : { pods: 1_000, nodes: 1_000 };
+const { quick } = benchOptions({}, {});
+const most = quick ? { pods: 100, nodes: 10 } : { pods: 1_000, nodes: 1_000 };
 const onOneNode: readonly Case[] = [10, 30, 100, 300, 1_000].map((pods) => ({ nodes: 1, pods }));
 const onMany: readonly Case[] = [1, 10, 100, 300, 1_000].map((nodes) => ({ nodes, pods: 1 }));
 
@@ -61,24 +62,20 @@ const dir = mkdtempSync(join(tmpdir(), 'statelet-bench-scale-'));
 const controlPlane = await startControlPlane({ programs: 'real' });
 try {
   process.stdout.write(`load average before: ${(loadavg()[0] ?? 0).toFixed(2)}\n`);
-  const ofPods: Record<string, object> = {};
-  const ofNodes: Record<string, object> = {};
+  const rows: Record<string, object> = {};
   let first: { readonly pod: Cost; readonly node: Cost } | undefined;
   for (const one of onOneNode.filter(({ pods }) => pods <= most.pods)) {
     const costs = await measure(controlPlane, one);
     first ??= costs;
-    ofPods[String(one.pods)] = row(costs.pod, first.pod);
+    rows[`a pod that starts, of ${String(one.pods)} on its node`] = row(costs.pod, first.pod);
   }
   first = undefined;
   for (const one of onMany.filter(({ nodes }) => nodes <= most.nodes)) {
     const costs = await measure(controlPlane, one);
     first ??= costs;
-    ofNodes[String(one.nodes)] = row(costs.node, first.node);
+    rows[`a node that joins, of ${String(one.nodes)}`] = row(costs.node, first.node);
   }
-  process.stdout.write('a pod that starts, by the pods of its node\n');
-  console.table(ofPods);
-  process.stdout.write('a node that joins, by the nodes of the cluster\n');
-  console.table(ofNodes);
+  console.table(rows);
 } finally {
   await controlPlane.stop();
   rmSync(dir, { recursive: true, force: true });
@@ -86,16 +83,15 @@ try {
 process.exit(0);
 
 function row(cost: Cost, first: Cost): object {
-  const shown = (value: number, digits: number) => Number(value.toFixed(digits));
-  const ratio = (of: (one: Cost) => number) => shown(of(cost) / of(first), 2);
+  const ratio = (of: (one: Cost) => number) => rounded(of(cost) / of(first));
   return {
-    'CPU ms': shown(cost.cpuMs, 1),
+    'CPU ms': rounded(cost.cpuMs),
     'CPU ratio': ratio(({ cpuMs }) => cpuMs),
-    'memory KiB': shown(cost.memoryKiB, 0),
+    'memory KiB': rounded(cost.memoryKiB),
     'memory ratio': ratio(({ memoryKiB }) => memoryKiB),
-    requests: shown(cost.requests, 1),
+    requests: rounded(cost.requests),
     'requests ratio': ratio(({ requests }) => requests),
-    'loop delay p99 ms': shown(cost.delayP99Ms, 1),
+    'loop delay p99 ms': rounded(cost.delayP99Ms),
   };
 }
 

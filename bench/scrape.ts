@@ -2,7 +2,6 @@
  * What a scrape of metrics costs: CPU time of each path for a node with 100 pods, beside the kubelet's Summary of the same pods, which
  * reads the same files. Needs root, for cgroups. `npm run bench:scrape -- [--pods 100] [--runs 30] [-o json]`.
  */
-import { parseArgs } from 'node:util';
 import { readNodeInfo } from '../src/agent/runtime/node/machine-facts.ts';
 import { AgentMetrics } from '../src/agent/server/metrics/agent-metrics.ts';
 import { cadvisorMetrics } from '../src/agent/server/metrics/cadvisor-metrics.ts';
@@ -14,23 +13,24 @@ import { logMetric } from '../src/agent/server/metrics/metrics-routes.ts';
 import type { ServedPod } from '../src/types/served-pod.ts';
 import { testPod } from '../test/support/pods.ts';
 import { median } from './support/measures.ts';
+import { benchOptions } from './support/options.ts';
 import { ScrapedNode } from './support/scraped-node.ts';
+import { type Compared, printTable } from './support/table.ts';
 
 const WANTED_MS = 20;
+const SUMMARY = 'Summary, CPU and memory';
 /** Before the measurement, so that the code is compiled. */
 const WARM_UP_RUNS = 10;
 const US_PER_MS = 1000;
 const MEASURED = 100_000;
 
-const { values } = parseArgs({
-  options: {
-    pods: { type: 'string', default: '100' },
-    runs: { type: 'string', default: '30' },
-    output: { type: 'string', short: 'o', default: 'text' },
+const { pods: count, runs } = benchOptions(
+  {
+    pods: { usual: 100, quick: 100 },
+    runs: { usual: 30, quick: 5 },
   },
-});
-const count = Number(values.pods);
-const runs = Number(values.runs);
+  {},
+);
 
 const machine = await readNodeInfo();
 const node = new ScrapedNode(count);
@@ -69,7 +69,6 @@ const nodeApi = {
   claimedVolume: () => undefined,
 };
 const SCRAPES: Readonly<Record<string, () => string | Promise<string>>> = {
-  'Summary, CPU and memory': async () => JSON.stringify(await summary(true)),
   '/metrics': async () =>
     metricsText([
       logMetric(await node.stats.logFigures()),
@@ -82,12 +81,11 @@ const SCRAPES: Readonly<Record<string, () => string | Promise<string>>> = {
 };
 
 interface Cost {
-  readonly path: string;
   readonly cpuMs: number;
-  readonly bytes: number;
+  readonly kib: number;
 }
 
-async function costOf(path: string, scrape: () => string | Promise<string>): Promise<Cost> {
+async function costOf(scrape: () => string | Promise<string>): Promise<Cost> {
   const times: number[] = [];
   let bytes = 0;
   for (let run = -WARM_UP_RUNS; run < runs; run++) {
@@ -97,7 +95,7 @@ async function costOf(path: string, scrape: () => string | Promise<string>): Pro
     bytes = Buffer.byteLength(text);
     if (run >= 0) times.push((user + system) / US_PER_MS);
   }
-  return { path, cpuMs: median(times), bytes };
+  return { cpuMs: median(times), kib: bytes / 1024 };
 }
 
 function measurementUs(): number {
@@ -108,27 +106,16 @@ function measurementUs(): number {
 }
 
 try {
-  const costs: Cost[] = [];
-  for (const [path, scrape] of Object.entries(SCRAPES)) costs.push(await costOf(path, scrape));
-  const base = costs[0]?.cpuMs ?? Number.NaN;
-  const report = {
-    pods: count,
-    runs,
-    wantedMs: WANTED_MS,
-    costs: costs.map((cost) => ({ ...cost, ratioToSummary: cost.cpuMs / base })),
-    measurementUs: measurementUs(),
-  };
-  if (values.output === 'json') console.log(JSON.stringify(report, null, 2));
-  else {
-    console.log(`${count} pods, median of ${runs} scrapes; wanted: below ${WANTED_MS} ms`);
-    for (const { path, cpuMs, bytes, ratioToSummary } of report.costs) {
-      const size = `${(bytes / 1024).toFixed(0)} KiB`;
-      console.log(
-        `${path.padEnd(26)} ${cpuMs.toFixed(1).padStart(6)} ms ${size.padStart(9)}  ${ratioToSummary.toFixed(2)} of the Summary`,
-      );
-    }
-    console.log(`one measured call of the runtime: ${report.measurementUs.toFixed(2)} µs`);
+  const beside = await costOf(async () => JSON.stringify(await summary(true)));
+  const rows: Record<string, Compared> = {};
+  for (const [path, scrape] of Object.entries(SCRAPES)) {
+    const { cpuMs, kib } = await costOf(scrape);
+    rows[`${path} (ms of CPU)`] = { figure: cpuMs, beside: SUMMARY, itsFigure: beside.cpuMs };
+    rows[`${path} (KiB)`] = { figure: kib, beside: SUMMARY, itsFigure: beside.kib };
   }
+  rows['one measured call of the runtime (µs)'] = { figure: measurementUs() };
+  console.log(`${count} pods, median of ${runs} scrapes; wanted: below ${WANTED_MS} ms`);
+  printTable(rows);
 } finally {
   await node.close();
 }

@@ -6,9 +6,10 @@
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { median } from './support/measures.ts';
+import { benchOptions } from './support/options.ts';
 import type { PodCosts } from './support/simulated-pods.ts';
+import { type Compared, printTable } from './support/table.ts';
 
 const WORKER = fileURLToPath(new URL('./support/simulated-pods-worker.ts', import.meta.url));
 /** A young generation of 4 MB instead of 16 MB is no slower, and needs a quarter less resident memory. */
@@ -24,11 +25,8 @@ interface Case {
 const ON_ONE_NODE: readonly Case[] = [100, 1_000, 10_000].map((pods) => ({ nodes: 1, pods }));
 const ON_MANY: readonly Case[] = [1, 10, 100].map((nodes) => ({ nodes, pods: 100 }));
 
-const { values } = parseArgs({
-  options: { runs: { type: 'string' }, quick: { type: 'boolean', default: false } },
-});
-const runs = Number(values.runs ?? (values.quick ? 1 : 3));
-const most = values.quick ? { pods: 1_000, nodes: 10 } : { pods: 10_000, nodes: 100 };
+const { runs, quick } = benchOptions({ runs: { usual: 3, quick: 1 } }, {});
+const most = quick ? { pods: 1_000, nodes: 10 } : { pods: 10_000, nodes: 100 };
 
 /** Runs a case in its own process, so that it finds no compiled code and no garbage of another case. */
 function measure({ nodes, pods }: Case): PodCosts {
@@ -38,31 +36,37 @@ function measure({ nodes, pods }: Case): PodCosts {
   return JSON.parse(stdout) as PodCosts;
 }
 
-function row({ nodes, pods }: Case): string {
-  const all = Array.from({ length: runs }, () => measure({ nodes, pods }));
+function costsOf(one: Case): PodCosts {
+  const all = Array.from({ length: runs }, () => measure(one));
   const pick = (of: (costs: PodCosts) => number) => median(all.map(of));
-  const lives = pick(({ livesPerSecond }) => livesPerSecond);
-  const bare = pick(({ bareLivesPerSecond }) => bareLivesPerSecond);
-  const cells = [
-    String(nodes),
-    String(pods),
-    lives.toFixed(0),
-    `${(bare / lives).toFixed(1)} times`,
-    `${((1000 / lives) * 1000).toFixed(0)} µs`,
-    `${pick(({ heapPerPodKiB }) => heapPerPodKiB).toFixed(1)} KiB`,
-    `${pick(({ residentMiB }) => residentMiB).toFixed(0)} MiB`,
-  ];
-  return line(cells);
+  return {
+    livesPerSecond: pick(({ livesPerSecond }) => livesPerSecond),
+    bareLivesPerSecond: pick(({ bareLivesPerSecond }) => bareLivesPerSecond),
+    heapPerPodKiB: pick(({ heapPerPodKiB }) => heapPerPodKiB),
+    residentMiB: pick(({ residentMiB }) => residentMiB),
+  };
 }
 
-const WIDTHS = [6, 12, 15, 18, 10, 14, 12];
-const line = (cells: readonly string[]) =>
-  cells.map((cell, index) => cell.padStart(WIDTHS[index] ?? 0)).join('');
-
-process.stdout.write(`median of ${runs} runs; a life is a pod added, running, removed and forgotten\n\n`);
-const heading = ['nodes', 'pods each', 'lives a second', 'bare charts', 'a life', 'heap per pod', 'resident'];
-process.stdout.write(`${line(heading)}\n`);
-const cases = [...ON_ONE_NODE, ...ON_MANY].filter(
-  ({ pods, nodes }) => pods <= most.pods && nodes <= most.nodes,
-);
-for (const one of cases) process.stdout.write(`${row(one)}\n`);
+const rows: Record<string, Compared> = {};
+const US = 1e6;
+for (const cases of [ON_ONE_NODE, ON_MANY]) {
+  let firstKiB: number | undefined;
+  for (const one of cases.filter(({ pods, nodes }) => pods <= most.pods && nodes <= most.nodes)) {
+    const costs = costsOf(one);
+    firstKiB ??= costs.heapPerPodKiB;
+    const name = `${one.nodes} nodes, ${one.pods} pods each`;
+    rows[`${name}: a life (µs)`] = {
+      figure: US / costs.livesPerSecond,
+      beside: 'a bare chart',
+      itsFigure: US / costs.bareLivesPerSecond,
+    };
+    rows[`${name}: heap of a pod (KiB)`] = {
+      figure: costs.heapPerPodKiB,
+      beside: 'the fewest pods',
+      itsFigure: firstKiB,
+    };
+    rows[`${name}: resident (MiB)`] = { figure: costs.residentMiB };
+  }
+}
+process.stdout.write(`median of ${runs} runs; a life is a pod added, running, removed and forgotten\n`);
+printTable(rows);

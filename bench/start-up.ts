@@ -1,6 +1,6 @@
 /**
  * How long the daemon takes from its start until pods run, and how much memory it takes when idle. For comparison, in the same
- * run: an empty Node process. `node bench/start-up.ts [--pods N] [--runs N]`.
+ * run: an empty Node process. `node bench/start-up.ts [--pods N] [--runs N] [--quick]`.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,18 +9,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { monitorPid } from '../test/support/process-runtime.ts';
 import { cpuSeconds, median, memoryOf, type ProcessMemory } from './support/measures.ts';
+import { benchOptions } from './support/options.ts';
+import { type Compared, printTable } from './support/table.ts';
 
 const CLI = fileURLToPath(new URL('../bin/statelet.js', import.meta.url));
 const IDLE_MS = 15_000;
+const EMPTY_RUNS = 5;
 
-const { values } = parseArgs({
-  options: { pods: { type: 'string', default: '1' }, runs: { type: 'string', default: '5' } },
-});
-const pods = Number(values.pods);
-const runs = Number(values.runs);
+const { pods, runs } = benchOptions({ pods: { usual: 1, quick: 1 }, runs: { usual: 5, quick: 2 } }, {});
 
 interface Run {
   readonly firstMs: number;
@@ -100,25 +98,54 @@ function pidOf({ pid }: ChildProcess): number {
   return pid;
 }
 
-function emptyNodeMs(): number {
+interface EmptyNode extends ProcessMemory {
+  /** Of a process that ends at once. */
+  readonly ms: number;
+  readonly cpuSeconds: number;
+}
+
+async function emptyNode(): Promise<EmptyNode> {
   const begun = performance.now();
   spawnSync(process.execPath, ['-e', '0']);
-  return performance.now() - begun;
+  const ms = performance.now() - begun;
+  const waiting = spawn(process.execPath, ['-e', 'console.log(0); setInterval(() => 0, 1e9)'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(waiting.stdout, 'data');
+  const pid = pidOf(waiting);
+  const empty = { ms, cpuSeconds: cpuSeconds(pid), ...memoryOf(pid) };
+  waiting.kill();
+  return empty;
 }
 
 const results: Run[] = [];
 for (let index = 0; index < runs; index++) results.push(await run(index === runs - 1));
-const nodeMs = median(Array.from({ length: 5 }, emptyNodeMs));
+const empty: EmptyNode[] = [];
+for (let index = 0; index < EMPTY_RUNS; index++) empty.push(await emptyNode());
 const of = (pick: (result: Run) => number) => median(results.map(pick));
-const ratio = (ms: number) =>
-  `${ms.toFixed(0)} ms, ${(ms / nodeMs).toFixed(1)} times an empty Node process (${nodeMs.toFixed(0)} ms)`;
-const idle = results.at(-1)?.idle;
-const shown = (memory?: ProcessMemory) =>
-  `${memory?.anonymousMiB.toFixed(0)} MiB anonymous (${memory?.residentMiB.toFixed(0)} resident)`;
+const row = (figure: number, ofEmpty: keyof EmptyNode): Compared => ({
+  figure,
+  beside: 'an empty Node process',
+  itsFigure: median(empty.map((one) => one[ofEmpty])),
+});
+const { daemon, monitor, cpuPercent = NaN } = results.at(-1)?.idle ?? {};
 console.log(`${pods} pods on the embedded runtime, median of ${runs} runs`);
-console.log(`first container runs after  ${ratio(of(({ firstMs }) => firstMs))}`);
-console.log(`last container runs after   ${ratio(of(({ allMs }) => allMs))}`);
-console.log(`CPU of the daemon till then ${of(({ cpuSecondsTillThen }) => cpuSecondsTillThen).toFixed(2)} s`);
-console.log(
-  `idle: daemon ${shown(idle?.daemon)}, monitor ${shown(idle?.monitor)}, daemon's CPU ${idle?.cpuPercent.toFixed(2)}% of a core`,
-);
+printTable({
+  'first container runs after (ms)': row(
+    of(({ firstMs }) => firstMs),
+    'ms',
+  ),
+  'last container runs after (ms)': row(
+    of(({ allMs }) => allMs),
+    'ms',
+  ),
+  'CPU of the daemon till then (s)': row(
+    of(({ cpuSecondsTillThen }) => cpuSecondsTillThen),
+    'cpuSeconds',
+  ),
+  'idle: anonymous memory of the daemon (MiB)': row(daemon?.anonymousMiB ?? NaN, 'anonymousMiB'),
+  'idle: resident memory of the daemon (MiB)': row(daemon?.residentMiB ?? NaN, 'residentMiB'),
+  'idle: anonymous memory of the monitor (MiB)': row(monitor?.anonymousMiB ?? NaN, 'anonymousMiB'),
+  'idle: resident memory of the monitor (MiB)': row(monitor?.residentMiB ?? NaN, 'residentMiB'),
+  'idle: CPU of the daemon (% of a core)': { figure: cpuPercent },
+});

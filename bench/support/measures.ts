@@ -32,6 +32,12 @@ export function memoryOf(pid: number): ProcessMemory {
   return { residentMiB: mib('VmRSS'), anonymousMiB: mib('RssAnon') };
 }
 
+export function timeMs(work: () => unknown): number {
+  const began = performance.now();
+  work();
+  return performance.now() - began;
+}
+
 export function median(numbers: readonly number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 }

@@ -1,5 +1,6 @@
 /** The results of `bench:pods`, and their text. */
 import { median, type ProcessMemory } from './measures.ts';
+import type { Compared } from './table.ts';
 
 export interface Times {
   readonly startMs: number;
@@ -46,87 +47,35 @@ export interface Report {
   readonly kubeletIdle?: Idle;
 }
 
-export function table(report: Report): string {
-  const { pods, runs, containerd, startsAtOnce, endsAtOnce, loadAverage } = report;
+export function headOf({ pods, runs, containerd, startsAtOnce, endsAtOnce, loadAverage }: Report): string {
   return [
     `${pods} pods on the host's network, containerd ${containerd}, median of ${runs} runs`,
     `bare calls: ${startsAtOnce} starts and ${endsAtOnce} ends at a time; load average before: ${loadAverage.toFixed(2)}`,
-    '',
-    row('', 'bare calls', 'daemon', '', report.kubelet.length > 0 ? 'kubelet' : ''),
-    startRow(report),
-    endRow(report),
-    restartRow(report),
-    ...ownCosts(report),
   ].join('\n');
 }
 
-function startRow({ bare, daemon, kubelet }: Report): string {
-  const [bareMs, daemonMs, kubeletMs] = [bare, daemon, kubelet].map((all) =>
-    median(all.map(({ startMs }) => startMs)),
-  ) as [number, number, number];
-  return row(
-    'start, till all run',
-    seconds(bareMs),
-    seconds(daemonMs),
-    times(daemonMs, bareMs),
-    seconds(kubeletMs),
-  );
+/** What was not measured has no row. */
+export function rowsOf(report: Report): Readonly<Record<string, Compared>> {
+  const { bare, daemon, kubelet, bareRestartMs, restartMs, idle, kubeletIdle, idleSeconds } = report;
+  const beside = (what: string, figure: number, itsFigure: number): Compared =>
+    Number.isNaN(itsFigure) ? { figure } : { figure, beside: what, itsFigure };
+  const of = <T>(runs: readonly T[], pick: (one: T) => number) => median(runs.map(pick));
+  const calls = (pick: (times: Times) => number) => beside('bare calls', of(daemon, pick), of(bare, pick));
+  const agents = (pick: (start: AgentStart) => number) =>
+    beside('kubelet', of(daemon, pick), of(kubelet, pick));
+  const atRest = (pick: (idle: Idle) => number) =>
+    beside('kubelet', idle ? pick(idle) : NaN, kubeletIdle ? pick(kubeletIdle) : NaN);
+  const idleFor = `idle for ${idleSeconds} s`;
+  const all = {
+    'start, till all run (ms)': calls(({ startMs }) => startMs),
+    'end, till all are gone (ms)': calls(({ endMs }) => endMs),
+    'restart of a container (ms)': beside('bare calls', median(restartMs), median(bareRestartMs)),
+    'start, beside the kubelet (ms)': agents(({ startMs }) => startMs),
+    'CPU for the start (s)': agents(({ cpuSeconds }) => cpuSeconds),
+    [`${idleFor}: anonymous memory (MiB)`]: atRest(({ memory }) => memory.anonymousMiB),
+    [`${idleFor}: resident memory (MiB)`]: atRest(({ memory }) => memory.residentMiB),
+    [`${idleFor}: CPU (% of a core)`]: atRest(({ cpuPercent }) => cpuPercent),
+    [`${idleFor}: calls a minute`]: atRest(({ callsPerMinute }) => callsPerMinute),
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, { figure }]) => !Number.isNaN(figure)));
 }
-
-function endRow({ bare, daemon }: Report): string {
-  const [bareMs, daemonMs] = [
-    median(bare.map(({ endMs }) => endMs)),
-    median(daemon.map(({ endMs }) => endMs)),
-  ];
-  return row('end, till all are gone', seconds(bareMs), seconds(daemonMs), times(daemonMs, bareMs));
-}
-
-function restartRow({ bareRestartMs, restartMs }: Report): string {
-  const [bareMs, daemonMs] = [median(bareRestartMs), median(restartMs)];
-  const more = ifKnown(daemonMs - bareMs, (ms) => `${ms.toFixed(0)} ms more`);
-  return row('restart of a container', milliseconds(bareMs), milliseconds(daemonMs), more);
-}
-
-function ownCosts({ daemon, kubelet, idle, kubeletIdle, idleSeconds }: Report): readonly string[] {
-  const cost = (name: string, ours: number, theirs: number, show: (number: number) => string) =>
-    row(
-      name,
-      '',
-      ifKnown(ours, show),
-      ifKnown(ours / theirs, (ratio) => `${ratio.toFixed(2)} of`),
-      ifKnown(theirs, show),
-    );
-  const cpu = (all: readonly AgentStart[]) => median(all.map(({ cpuSeconds }) => cpuSeconds));
-  const idleCost = (name: string, pick: (idle: Idle) => number, show: (number: number) => string) =>
-    cost(name, idle ? pick(idle) : Number.NaN, kubeletIdle ? pick(kubeletIdle) : Number.NaN, show);
-  return [
-    cost('CPU for the start', cpu(daemon), cpu(kubelet), (number) => `${number.toFixed(2)} s`),
-    ...(idle === undefined ? [] : ['', `while nothing happens, over ${idleSeconds} s:`]),
-    ...(idle === undefined
-      ? []
-      : [
-          idleCost('anonymous memory', ({ memory }) => memory.anonymousMiB, mebibytes),
-          idleCost('resident memory', ({ memory }) => memory.residentMiB, mebibytes),
-          idleCost(
-            'CPU, of a core',
-            ({ cpuPercent }) => cpuPercent,
-            (number) => `${number.toFixed(2)}%`,
-          ),
-          idleCost(
-            'calls a minute',
-            ({ callsPerMinute }) => callsPerMinute,
-            (number) => number.toFixed(0),
-          ),
-        ]),
-  ];
-}
-
-const row = (name: string, bare: string, daemon: string, compared = '', kubelet = ''): string =>
-  `${name.padEnd(24)}${bare.padStart(12)}${daemon.padStart(12)}  ${compared.padEnd(12)}${kubelet.padStart(12)}`.trimEnd();
-
-const times = (ours: number, bare: number) => ifKnown(ours / bare, (ratio) => `${ratio.toFixed(2)} times`);
-const ifKnown = (number: number, show: (number: number) => string): string =>
-  Number.isNaN(number) ? '' : show(number);
-const mebibytes = (number: number) => `${number.toFixed(1)} MiB`;
-const milliseconds = (ms: number) => ifKnown(ms, () => `${ms.toFixed(0)} ms`);
-export const seconds = (ms: number) => ifKnown(ms, () => `${(ms / 1000).toFixed(2)} s`);
