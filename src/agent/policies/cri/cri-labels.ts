@@ -4,7 +4,7 @@
  */
 import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
 import type { GivenResources } from '../../../types/runtime-pod.ts';
-import { allocationFromPod } from '../resize/allocation.ts';
+import { allocationFromPod, withoutEmpty } from '../resize/allocation.ts';
 import { containerHash } from '../pod-actions/restart.ts';
 
 type Texts = Record<string, string>;
@@ -79,7 +79,7 @@ export function containerAnnotations(
     [RESTART_COUNT_ANNOTATION]: String(attempt),
     [TERMINATION_MESSAGE_PATH_ANNOTATION]: container.terminationMessagePath ?? '/dev/termination-log',
     [TERMINATION_MESSAGE_POLICY_ANNOTATION]: container.terminationMessagePolicy ?? 'File',
-    [RESOURCES_ANNOTATION]: givenResources(pod, container),
+    [RESOURCES_ANNOTATION]: JSON.stringify(givenResources(pod, container)),
   };
   const preStop = container.lifecycle?.preStop;
   if (preStop) annotations[PRE_STOP_HANDLER_ANNOTATION] = JSON.stringify(preStop);
@@ -96,10 +96,9 @@ export function containerAnnotations(
   return annotations;
 }
 
-function givenResources({ spec }: Pod, { name }: Container | EphemeralContainer): string {
-  const { containers, pod } = allocationFromPod({ spec });
-  const given: GivenResources = { container: containers[name] ?? {}, pod };
-  return JSON.stringify(given);
+/** Reads this container alone: to read all for each of thousands would block the agent. */
+function givenResources({ spec }: Pod, container: Container | EphemeralContainer): GivenResources {
+  return { container: withoutEmpty(container.resources), pod: spec.resources && withoutEmpty(spec.resources) };
 }
 
 export function containerLogPath(

@@ -10,10 +10,16 @@ interface Resources {
 
 const QOS_RESOURCES = ['cpu', 'memory'];
 
+/** Each container of a pod asks for it: it is computed once. */
+const computed = new WeakMap<Pod['spec'], QOSClass>();
+
 /** The class in the pod's status if there is one, else computed. The class of a pod never changes. */
 export function podQOS(pod: Pod): QOSClass {
-  const given = pod.status?.qosClass;
-  return given ? (given as QOSClass) : computePodQOS(pod);
+  const known = (pod.status?.qosClass as QOSClass | undefined) ?? computed.get(pod.spec);
+  if (known) return known;
+  const found = computePodQOS(pod);
+  computed.set(pod.spec, found);
+  return found;
 }
 
 /**

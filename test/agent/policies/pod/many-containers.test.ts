@@ -1,5 +1,7 @@
 /** A pod may have thousands of containers, volumes and resources: what is computed for it must not multiply them. */
 import { expect, test } from '@jest/globals';
+import { containerAnnotations, RESOURCES_ANNOTATION } from '../../../../src/agent/policies/cri/cri-labels.ts';
+import { oomScoreAdj } from '../../../../src/agent/policies/cri/linux-resources.ts';
 import { exceededStorageLimit } from '../../../../src/agent/policies/eviction/pod-usage.ts';
 import { podLimits, podRequests } from '../../../../src/agent/policies/pod/resources.ts';
 import { forbiddenTransition } from '../../../../src/agent/policies/cluster/status-versions.ts';
@@ -82,6 +84,18 @@ test('which of its limits of storage a pod exceeds', () => {
     };
     const pod = podOf(containers, { volumes: [...volumes] });
     expect(exceededStorageLimit(pod, stats, { dedicatedImageFs: false })).toBeUndefined();
+  };
+  expect(growth(work)).toBeLessThan(LINEAR);
+});
+
+test('what the runtime is told of each container', () => {
+  const work = (count: number, reads: CountedReads) => {
+    const containers = reads.of(named(count, () => ({ resources: { requests: { memory: '1Mi' } } })));
+    const pod = podOf(containers);
+    for (const container of pod.spec.containers) {
+      expect(containerAnnotations(pod, container, 0)).toHaveProperty([RESOURCES_ANNOTATION]);
+      expect(oomScoreAdj(pod, container, 2 ** 40)).toBe(999);
+    }
   };
   expect(growth(work)).toBeLessThan(LINEAR);
 });
