@@ -18,7 +18,7 @@ export function benchOptions<N extends Numbers, O extends ParseArgsOptionsConfig
       positive(name, given[name]) ?? (isQuick ? quick : usual),
     ]);
     return {
-      ...(values),
+      ...values,
       ...(Object.fromEntries(found) as { readonly [K in keyof N]: number }),
       quick: isQuick,
     };

@@ -98,7 +98,10 @@ export function containerAnnotations(
 
 /** Reads this container alone: to read all for each of thousands would block the agent. */
 function givenResources({ spec }: Pod, container: Container | EphemeralContainer): GivenResources {
-  return { container: withoutEmpty(container.resources), pod: spec.resources && withoutEmpty(spec.resources) };
+  return {
+    container: withoutEmpty(container.resources),
+    pod: spec.resources && withoutEmpty(spec.resources),
+  };
 }
 
 export function containerLogPath(

@@ -2,6 +2,7 @@
 import type { ContainerState, ContainerStatus, Pod, PodPhase, PodStatus } from '../../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import { parseIPAddress } from '../formats/ip-address.ts';
+import { named } from '../formats/lookups.ts';
 import { podQOS } from '../pod/qos.ts';
 import { podLimits, podRequests, textsOf } from '../pod/resources.ts';
 import { shouldAllContainersRestart } from '../pod-actions/restart.ts';
@@ -77,7 +78,7 @@ function withDevices(statuses: ContainerStatuses, facts: PodStatusFacts): Contai
   if (devicesOf === undefined) return statuses;
   const before = podIsTerminal ? (previousStatus(facts)?.containerStatuses ?? []) : [];
   const containerStatuses = statuses.containerStatuses.map((status) => {
-    const last = before.find(({ name }) => name === status.name);
+    const last = named(before, status.name);
     const allocatedResourcesStatus = devicesOf(status.name) ?? last?.allocatedResourcesStatus;
     return allocatedResourcesStatus ? { ...status, allocatedResourcesStatus } : status;
   });
