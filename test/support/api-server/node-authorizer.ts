@@ -18,11 +18,12 @@ const NODE_RULES: readonly PolicyRule[] = [
   rule(READ, 'certificates.k8s.io', 'clustertrustbundles'),
   rule(READ, 'node.k8s.io', 'runtimeclasses'),
   rule(READ, 'storage.k8s.io', 'csidrivers'),
-  rule(['get'], 'storage.k8s.io', 'volumeattachments'),
-  rule(['create', 'get', 'update', 'patch', 'delete'], 'storage.k8s.io', 'csinodes'),
 ];
 /** Those with rules of their own, which the simulation has as well. */
 const WITH_RIGHTS: ReadonlySet<string> = new Set(['pods', 'nodes', 'leases', 'configmaps', 'secrets']);
+
+/** Also the word of its admission. */
+export const NOT_OWN_CSI_NODE = 'can only access CSINode with the same name as the requesting node';
 
 const POD_SUBRESOURCES: ReadonlySet<string> = new Set(['', 'status', 'eviction']);
 
@@ -42,6 +43,9 @@ export class NodeAuthorizer {
       if (resource.startsWith('persistentvolume')) return this.#whyNoVolume(nodeName, attributes);
       if (resource === 'serviceaccounts') return this.#whyNoToken(nodeName, attributes);
     }
+    if (group === 'storage.k8s.io' && resource === 'volumeattachments')
+      return this.#whyNoAttachment(nodeName, attributes);
+    if (group === 'storage.k8s.io' && resource === 'csinodes') return whyNoCSINode(nodeName, attributes);
     if (group === 'resource.k8s.io' && resource === 'resourceclaims')
       return this.#whyNoResourceClaim(nodeName, attributes);
     if (group === 'resource.k8s.io' && resource === 'resourceslices')
@@ -126,38 +130,42 @@ export class NodeAuthorizer {
 
   #isSecretOfVolume(nodeName: string, { namespace, name }: Attributes): boolean {
     return this.#volumesOf(nodeName).some(({ spec }) => {
-      const secret = (spec.csi?.nodePublishSecretRef ?? spec.csi?.nodeStageSecretRef) as
-        { namespace: string; name: string } | undefined;
-      return secret?.namespace === namespace && secret?.name === name;
+      const { nodePublishSecretRef, nodeStageSecretRef, nodeExpandSecretRef } = (spec.csi ?? {}) as Record<
+        string,
+        { namespace: string; name: string } | undefined
+      >;
+      const secrets = [nodePublishSecretRef, nodeStageSecretRef, nodeExpandSecretRef];
+      return secrets.some((secret) => secret?.namespace === namespace && secret?.name === name);
     });
   }
 
   #whyNoVolume(nodeName: string, attributes: Attributes): string | undefined {
     const { verb, subresource, resource, namespace, name } = attributes;
     const isStatus = resource === 'persistentvolumeclaims' && subresource === 'status';
-    if (isStatus ? verb !== 'update' && verb !== 'patch' : verb !== 'get')
-      return isStatus
-        ? 'can only get/update/patch this type'
-        : 'can only get individual resources of this type';
-    if (!isStatus && subresource !== '') return 'cannot get subresource';
+    const isWritten = verb === 'update' || verb === 'patch';
+    const whyNot = isStatus && !isWritten ? 'can only get/update/patch this type' : undefined;
     const isKnown =
       resource === 'persistentvolumes'
         ? this.#volumesOf(nodeName).some(({ metadata }) => metadata.name === name)
         : this.#claimsOf(nodeName).includes(`${namespace ?? ''}/${name}`);
-    return isKnown ? undefined : noRelationship(nodeName);
+    return (isStatus ? whyNot : whyNoGet(attributes)) ?? (isKnown ? undefined : noRelationship(nodeName));
   }
 
-  #whyNoResourceClaim(
-    nodeName: string,
-    { verb, subresource, namespace, name }: Attributes,
-  ): string | undefined {
-    if (verb !== 'get') return 'can only get individual resources of this type';
-    if (subresource !== '') return 'cannot get subresource';
+  #whyNoAttachment(nodeName: string, attributes: Attributes): string | undefined {
+    const { name } = attributes;
+    const attachment = this.#store.get('volumeattachments.storage.k8s.io', { name }) as AnyObject | undefined;
+    return (
+      whyNoGet(attributes) ?? (attachment?.spec.nodeName === nodeName ? undefined : noRelationship(nodeName))
+    );
+  }
+
+  #whyNoResourceClaim(nodeName: string, attributes: Attributes): string | undefined {
+    const { namespace, name } = attributes;
     const isUsed = this.#podsOf(nodeName).some(({ metadata, spec, status }) => {
       const pod = { metadata, spec, status } as unknown as Pod;
       return metadata.namespace === namespace && claimNames(pod).includes(name);
     });
-    return isUsed ? undefined : noRelationship(nodeName);
+    return whyNoGet(attributes) ?? (isUsed ? undefined : noRelationship(nodeName));
   }
 
   /** Others than its own are kept from it when a request is admitted, too. */
@@ -182,6 +190,19 @@ export class NodeAuthorizer {
     );
     return isUsed ? undefined : noRelationship(nodeName);
   }
+}
+
+function whyNoGet({ verb, subresource }: Attributes): string | undefined {
+  if (verb !== 'get') return 'can only get individual resources of this type';
+  return subresource === '' ? undefined : 'cannot get subresource';
+}
+
+/** The name of a new one is looked at when it is admitted. */
+function whyNoCSINode(nodeName: string, { verb, subresource, name }: Attributes): string | undefined {
+  if (!['get', 'create', 'update', 'patch', 'delete'].includes(verb))
+    return 'can only get, create, update, patch, or delete a CSINode';
+  if (subresource !== '') return 'cannot authorize CSINode subresources';
+  return verb === 'create' || name === nodeName ? undefined : NOT_OWN_CSI_NODE;
 }
 
 /** Of its ResourceClaims, as far as they are known. */

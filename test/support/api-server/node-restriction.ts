@@ -1,7 +1,7 @@
 /** The admission plugin NodeRestriction: what a node may write, beyond what its authorizer can tell from a request's path. */
 import type { Node, Pod } from '../../../src/types/kubernetes.ts';
 import { type AnyObject, type Draft, nodeOf, type Store, type User } from './context.ts';
-import { NodeAuthorizer } from './node-authorizer.ts';
+import { NodeAuthorizer, NOT_OWN_CSI_NODE } from './node-authorizer.ts';
 import { requestSubject } from './sign-request.ts';
 import type { ServedType } from './served-types.ts';
 import { forbidden } from './status-error.ts';
@@ -35,6 +35,7 @@ export function restrictCreation(user: User, target: Target, object: Draft, stor
   }
   if (plural === 'leases' && target.name !== nodeName)
     refuse(target, 'can only access node lease with the same name as the requesting node');
+  if (plural === 'csinodes' && target.name !== nodeName) refuse(target, NOT_OWN_CSI_NODE);
   if (plural === 'certificatesigningrequests') refuse(target, whyNoRequest(nodeName, object));
 }
 
