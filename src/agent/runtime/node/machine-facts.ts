@@ -103,6 +103,20 @@ async function hasSELinux(root: string): Promise<boolean> {
   return !/^kernel[\0\s]*$/.test(await readText(join(root, 'proc/self/attr/current')));
 }
 
+/**
+ * The label that files of containers have, as the policy of the machine says; undefined where SELinux is off, or the policy knows no
+ * containers.
+ */
+export async function containerFilesLabel(root = '/'): Promise<string | undefined> {
+  if (!(await hasSELinux(root))) return undefined;
+  const etc = join(root, 'etc/selinux');
+  const [, policy = 'targeted'] = /^SELINUXTYPE=(\S+)/m.exec(await readText(join(etc, 'config'))) ?? [];
+  const contexts =
+    (await readText(join(root, 'usr/share/containers/selinux/contexts'))) ||
+    (await readText(join(etc, policy, 'contexts/lxc_contexts')));
+  return /^file\s*=\s*"?([^"\s]+)/m.exec(contexts)?.[1];
+}
+
 async function thermalPaths(root: string): Promise<readonly string[]> {
   const cpus = (await namesIn(join(root, 'sys/devices/system/cpu'))).filter((name) => /^cpu\d+$/.test(name));
   const paths = cpus.map((cpu) => `/sys/devices/system/cpu/${cpu}/thermal_throttle`);

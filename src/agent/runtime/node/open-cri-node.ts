@@ -29,7 +29,7 @@ import { type Images, openImages } from '../images/open-images.ts';
 import type { ContainerLogManager } from '../logs/container-log-manager.ts';
 import { LogLinks } from '../logs/log-links.ts';
 import { PodLogs } from '../logs/pod-logs.ts';
-import { readMachineFacts } from './machine-facts.ts';
+import { containerFilesLabel, readMachineFacts } from './machine-facts.ts';
 import { NodeUpkeep } from './node-upkeep.ts';
 import type { CpuAssignments, CpuManager } from '../cpus/cpu-manager.ts';
 import type { Machine } from '../cpus/read-topology.ts';
@@ -199,7 +199,8 @@ async function openCsiNode(
 ): Promise<CsiNode | undefined> {
   if (objects === undefined || storage === undefined) return undefined;
   const { CsiNode } = await import('../volumes/csi/csi-node.ts');
-  return new CsiNode(context, { rootDir, nodeName, objects, storage });
+  const filesLabel = await containerFilesLabel();
+  return new CsiNode(context, { rootDir, nodeName, objects, storage, filesLabel });
 }
 
 /** Its code is loaded only in a cluster. */

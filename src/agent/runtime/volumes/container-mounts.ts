@@ -50,6 +50,8 @@ export interface ContainerMountsParts {
   readonly withoutMounts?: WithoutMounts;
   /** Without it, pods cannot have claims. */
   readonly claims?: Pick<ClaimedVolumes, 'of'>;
+  /** Whether a volume, by its name, is mounted with a label of SELinux: the runtime must not label its files. */
+  readonly isLabelled?: (uid: string, volume: string) => boolean;
 }
 
 export class ContainerMounts {
@@ -110,22 +112,24 @@ export class ContainerMounts {
     const claimed = this.#parts.claims?.of(pod.metadata.uid, volume.name);
     const found = { pod, volume, claimed, paths };
     const kind = kindOf(found);
-    const whole = mountPlan(claimed?.readOnly ? { ...mount, readOnly: true } : mount, {
+    const plan = mountPlan(claimed?.readOnly ? { ...mount, readOnly: true } : mount, {
       container,
       kind: kindName(found),
       env,
       supportsRecursiveReadOnly,
     });
+    const isLabelled = this.#parts.isLabelled?.(pod.metadata.uid, volume.name) === true;
+    const whole = isLabelled ? { ...plan, selinuxRelabel: false } : plan;
     if (kind.mount) return kind.mount(found, whole, images?.get(volume.name) ?? '');
-    const { subPath, ...plan } = whole;
+    const { subPath, ...mounted } = whole;
     const folder = kind.folder?.(found) ?? '';
-    if (kind.isOfPod && plan.propagation !== 'PROPAGATION_PRIVATE') await shareMounts(folder);
-    if (subPath === undefined) return { ...plan, hostPath: folder };
+    if (kind.isOfPod && mounted.propagation !== 'PROPAGATION_PRIVATE') await shareMounts(folder);
+    if (subPath === undefined) return { ...mounted, hostPath: folder };
     const target = paths.subPath(volume.name, container.name, index);
     const part = await this.#prepareSubPath(pod, container.name, mount, () =>
       this.#parts.withoutMounts ? pathInVolume(folder, subPath) : bindSubPath(folder, subPath, target),
     );
-    return { ...plan, hostPath: part };
+    return { ...mounted, hostPath: part };
   }
 
   /** As with the kubelet, details of the node's filesystem go to the log and not into the message. */

@@ -40,7 +40,7 @@ const ENV_FILE_MAX_BYTES = 1024 * 1024;
 const WAIT_MAX_MS = 123_000;
 
 export interface VolumeManagerParts
-  extends ContainerMountsParts, Pick<VolumeNode, 'allocatable' | 'csi' | 'givesDevices'> {
+  extends Omit<ContainerMountsParts, 'isLabelled'>, Pick<VolumeNode, 'allocatable' | 'csi' | 'givesDevices'> {
   readonly rootDir: string;
   /** Sources of files beside `downwardAPI`. */
   readonly contents?: VolumeNode['contents'];
@@ -69,7 +69,8 @@ export class VolumeManager {
     this.#parts = parts;
     this.#disk = parts.disk ?? machineDisk;
     this.#meter = new VolumeMeter(context.measurements);
-    this.#mounts = new ContainerMounts(context, parts);
+    const isLabelled = (uid: string, volume: string) => this.#states.of(uid, volume).isLabelled === true;
+    this.#mounts = new ContainerMounts(context, { ...parts, isLabelled });
     const contents = new Map([...(parts.contents ?? []), ['downwardAPI', downwardAPIContents] as const]);
     const { allocatable, csi, givesDevices, withoutMounts } = parts;
     this.#node = {

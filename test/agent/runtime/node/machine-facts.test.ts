@@ -4,6 +4,7 @@ import { release, tmpdir, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import {
+  containerFilesLabel,
   readHugePages,
   readMachineFacts,
   readMaxPIDs,
@@ -117,6 +118,18 @@ describe('machine facts', () => {
     expect((await readMachineFacts(2, root)).selinux).toBe(false);
     file('sys/fs/selinux/enforce', '0');
     expect((await readMachineFacts(2, root)).selinux).toBe(wanted);
+  });
+
+  test('the label of files of containers is that of the policy in force', async () => {
+    file('proc/self/attr/current', 'system_u:system_r:container_runtime_t:s0\0');
+    file('etc/selinux/config', '# what is loaded\nSELINUX=permissive\nSELINUXTYPE=mls\n');
+    const contexts = (type: string) =>
+      `process = "system_u:system_r:container_t:s0"\ncontent = "system_u:object_r:virt_var_lib_t:s0"\nfile = "system_u:object_r:${type}:s0"\n`;
+    file('etc/selinux/targeted/contexts/lxc_contexts', contexts('other_t'));
+    file('etc/selinux/mls/contexts/lxc_contexts', contexts('container_file_t'));
+    expect(await containerFilesLabel(root)).toBeUndefined();
+    file('sys/fs/selinux/enforce', '0');
+    expect(await containerFilesLabel(root)).toBe('system_u:object_r:container_file_t:s0');
   });
 });
 

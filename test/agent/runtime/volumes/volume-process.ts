@@ -79,6 +79,8 @@ interface OwnCsi extends Partial<Pick<AgentContext, 'recorder'>>, Partial<Pick<A
   /** Of the PersistentVolume. */
   readonly capacity?: Record<string, string>;
   readonly isBlock?: boolean | undefined;
+  readonly accessModes?: string[];
+  readonly filesLabel?: string | undefined;
   readonly patchClaimStatus?: StorageObjects['patchClaimStatus'];
   /** Of the CSIDriver object. */
   readonly spec?: Partial<CSIDriver['spec']>;
@@ -93,12 +95,14 @@ export function csiManagerOn(rootDir: string, csiSocket: string, own: OwnCsi = {
     persistentVolumeClaim: () => Promise.resolve(own.claim ?? claim()),
     persistentVolume: () => {
       const volumeMode = own.isBlock === true ? 'Block' : 'Filesystem';
-      return Promise.resolve(persistentVolume({ csi: source, volumeMode, capacity: own.capacity ?? {} }));
+      const { capacity = {}, accessModes = ['ReadWriteOnce'] } = own;
+      return Promise.resolve(persistentVolume({ csi: source, volumeMode, capacity, accessModes }));
     },
   };
   const csi = new CsiNode(ownContext, {
     rootDir,
     nodeName: 'node-1',
+    filesLabel: own.filesLabel,
     objects: { token, ...volumeObjects },
     storage: {
       csiDriver: () => {

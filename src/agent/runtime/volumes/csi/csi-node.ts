@@ -18,6 +18,7 @@ import {
   uniqueVolumeName,
   volumeCapability,
 } from '../../../policies/volumes/csi-source.ts';
+import { mountLabel, withLabel } from '../../../policies/volumes/selinux-label.ts';
 import { podFsGroup } from '../../../policies/volumes/volume-ownership.ts';
 import { pluginFolder } from '../../../policies/volumes/volume-source.ts';
 import type { AgentContext } from '../../../../types/agent-context.ts';
@@ -51,6 +52,8 @@ export interface CsiNodeParts {
   readonly storage: StorageObjects;
   /** Default: that of the machine. */
   readonly disk?: VolumeDisk;
+  /** The label that files of containers have on this machine; undefined where SELinux is off. */
+  readonly filesLabel?: string | undefined;
 }
 
 /** Keeps volumes staged as long as pods use them. */
@@ -126,8 +129,12 @@ export class CsiNode implements CsiMounts, PodWaits {
     state.isKeptFresh = true;
     const source = sourceOf(pod, own, claimed);
     const name = csiVolumeName({ claimed, volume: own });
-    const volume = { pod, paths, source, name, isPublished: state.readyAs !== undefined };
     const object = await this.csiDriver(source.driver);
+    const { filesLabel } = this.#parts;
+    const label = mountLabel({ pod, volume: own.name, source, object, filesLabel });
+    state.isLabelled = label !== undefined;
+    const labelled = withLabel(source, label);
+    const volume = { pod, paths, source: labelled, name, isPublished: state.readyAs !== undefined };
     const problem = lifecycleProblem(source, object);
     if (problem !== undefined) throw new StateletError('FailedPrecondition', problem);
     const isRepublished = object?.spec.requiresRepublish === true;
@@ -136,6 +143,7 @@ export class CsiNode implements CsiMounts, PodWaits {
       !source.isEphemeral &&
       (await this.#growth.follow({
         ...volume,
+        source,
         volume: own,
         stagingPath: this.staged.path(source),
         targetPath: this.#targetOf(volume).path,

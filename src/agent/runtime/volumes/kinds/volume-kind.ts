@@ -15,6 +15,8 @@ export interface VolumeState {
   written?: { readonly digest: string; readonly version: string };
   /** Its content follows the pod and objects of the API server: it is set up again with every sync. */
   isKeptFresh?: boolean;
+  /** All its files have the SELinux label of the pod by the mount. */
+  isLabelled?: boolean;
   underWay?: Promise<void>;
 }
 

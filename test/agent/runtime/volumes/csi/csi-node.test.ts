@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { isUncertain } from '../../../../../src/agent/policies/volumes/csi-source.ts';
 import { CsiDriver } from '../../../../../src/agent/runtime/volumes/csi/csi-driver.ts';
+import type { VolumeManager } from '../../../../../src/agent/runtime/volumes/volume-manager.ts';
 import { podPaths } from '../../../../../src/agent/runtime/volumes/pod-paths.ts';
 import { kindOfCode } from '../../../../../src/system/grpc/grpc-codes.ts';
 import { type CsiCall, mountsOf, TestCsiDriver } from '../../../../support/test-csi-driver.ts';
@@ -12,6 +13,7 @@ import { waitFor } from '../../../../support/wait-for.ts';
 import { CLAIMED } from '../../../policies/volumes/claims/claims.ts';
 import { describeAsRoot, podWith, VolumeBed } from '../bed.ts';
 import { CSI_DRIVER, csiManagerOn, mountAll, removeAll, unstaged } from '../volume-process.ts';
+import type { Pod } from '../../../../../src/types/kubernetes.ts';
 import { systemClock } from '../../../../../src/system/timer.ts';
 
 const POD = podWith([CLAIMED], { securityContext: { fsGroup: 2345 } });
@@ -111,6 +113,40 @@ describeAsRoot('a volume of a CSI driver', () => {
       ({ capability }) => capability.mount?.volumeMountGroup,
     );
     expect(groups).toEqual(['2345', '2345']);
+  });
+
+  const LABELLED = {
+    spec: { seLinuxMount: true },
+    accessModes: ['ReadWriteOncePod'],
+    filesLabel: 'system_u:object_r:container_file_t:s0',
+  };
+  const labelledPod = (more: object = {}) =>
+    podWith([CLAIMED], { securityContext: { seLinuxOptions: { level: 's0:c7,c9' }, ...more } });
+  const relabelled = async (manager: VolumeManager, pod: Pod) => {
+    const [container] = pod.spec.containers;
+    const mounts = await manager.containerMounts({ pod, container: container!, env: new Map() });
+    return mounts.map(({ selinuxRelabel }) => selinuxRelabel);
+  };
+
+  test('is mounted with the SELinux label of its pod, and the runtime labels nothing, also with another agent', async () => {
+    const { manager } = await open(LABELLED);
+    await mountAll(manager, labelledPod());
+    const flags = [...driver.staged, ...driver.published].map(
+      ({ capability }) => capability.mount?.mountFlags,
+    );
+    const label = 'context="system_u:object_r:container_file_t:s0:c7,c9"';
+    expect(flags).toEqual([[label], [label]]);
+    expect(await relabelled(manager, labelledPod())).toEqual([false]);
+    const later = again(LABELLED);
+    await mountAll(later.manager, labelledPod());
+    expect(await relabelled(later.manager, labelledPod())).toEqual([false]);
+  });
+
+  test('is mounted without a label where SELinux is off, and the runtime may label its files', async () => {
+    const { manager } = await open({ ...LABELLED, filesLabel: undefined });
+    await mountAll(manager, labelledPod());
+    expect(driver.published.map(({ capability }) => capability.mount?.mountFlags)).toEqual([[]]);
+    expect(await relabelled(manager, labelledPod())).toEqual([true]);
   });
 
   test('says what its pod waits for while its driver publishes and unpublishes it', async () => {
