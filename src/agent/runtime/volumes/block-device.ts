@@ -46,8 +46,12 @@ export async function unmapDevice({ mount }: Pick<DevicePaths, 'mount'>): Promis
   await removeIfEmpty(dirname(mount));
 }
 
-export async function removeIfEmpty(folder: string): Promise<void> {
-  await rmdir(folder).catch((error: unknown) => {
+/** `remove`: removes an empty folder. */
+export async function removeIfEmpty(
+  folder: string,
+  remove: (folder: string) => Promise<void> = rmdir,
+): Promise<void> {
+  await remove(folder).catch((error: unknown) => {
     if (!['ENOENT', 'ENOTEMPTY', 'EEXIST', 'EBUSY'].includes(errnoCode(error) ?? '')) throw error;
   });
 }

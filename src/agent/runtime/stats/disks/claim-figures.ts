@@ -10,7 +10,7 @@ import type { Pod } from '../../../../types/kubernetes.ts';
 import { podFields } from '../../../../types/logger.ts';
 import type { ClaimStats, FsStats } from '../../../../types/stats.ts';
 import { readRecordedVolume } from '../../volumes/claimed-volumes.ts';
-import { blockPaths } from '../../volumes/csi/csi-block.ts';
+import { blockPaths, csiFolder } from '../../volumes/csi/csi-block.ts';
 import { mountedPaths } from '../../volumes/mounter.ts';
 import { podPaths } from '../../volumes/pod-paths.ts';
 import { fileSystemStats } from './file-systems.ts';
@@ -121,7 +121,7 @@ export class ClaimFigures {
 
 /** Where the CSI driver has published a block device for the pod. */
 function publishedDevice(podsDir: string, name: string, uid: string): string {
-  return join(blockPaths(join(dirname(podsDir), 'plugins/kubernetes.io/csi'), name).publishDir, uid);
+  return join(blockPaths(csiFolder(dirname(podsDir)), name).publishDir, uid);
 }
 
 interface MountedClaim {

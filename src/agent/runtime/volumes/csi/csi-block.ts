@@ -1,6 +1,5 @@
 /** The folders of a block device of a CSI driver, below `plugins/kubernetes.io/csi/volumeDevices`: the kubelet has the same. */
 import { join } from 'node:path';
-import { StateletError } from '../../../../types/errors.ts';
 import { removeIfEmpty } from '../block-device.ts';
 import type { VolumeDisk } from '../volume-disk.ts';
 import { removeVolData } from './vol-data.ts';
@@ -11,6 +10,11 @@ const STAGING = 'staging';
 const PUBLISH = 'publish';
 /** Beside the folders of volumes. */
 export const NO_VOLUMES: ReadonlySet<string> = new Set([STAGING, PUBLISH]);
+
+/** The folder of all drivers. */
+export function csiFolder(rootDir: string): string {
+  return join(rootDir, 'plugins', 'kubernetes.io', 'csi');
+}
 
 /** `csiDir`: the folder of all drivers. `name`: of the PersistentVolume. */
 export function blockPaths(csiDir: string, name: string) {
@@ -26,28 +30,22 @@ export function blockPaths(csiDir: string, name: string) {
   };
 }
 
-/** Nothing of the volume is published or staged any more. What the driver has left of its own in the folder of pods stays. */
+/** Nothing of the volume is published or staged any more, and nothing is mounted where it was. What the driver has left of its own in the folder of pods stays. */
 export async function removeBlockFolders(
   disk: VolumeDisk,
   paths: ReturnType<typeof blockPaths>,
 ): Promise<void> {
-  const { stagingPath, dataDir } = paths;
-  const left = [...(await disk.mountedPaths())].find(
-    (path) => path === stagingPath || path.startsWith(`${stagingPath}/`),
-  );
-  if (left !== undefined)
-    throw new StateletError(
-      'FailedPrecondition',
-      `the driver has unstaged the volume, but ${left} is still mounted`,
-    );
-  await disk.removeTree(stagingPath);
-  await removeVolData(disk, dataDir);
-  await removeEmptyBlockFolders(paths);
+  await disk.removeTree(paths.stagingPath);
+  await removeVolData(disk, paths.dataDir);
+  await removeEmptyBlockFolders(disk, paths);
 }
 
 /** Without anything in them. That of the volume goes last: by it the others are found. */
-export async function removeEmptyBlockFolders(paths: ReturnType<typeof blockPaths>): Promise<void> {
+export async function removeEmptyBlockFolders(
+  disk: VolumeDisk,
+  paths: ReturnType<typeof blockPaths>,
+): Promise<void> {
   const { volumeDir, stagingPath, publishDir, dataDir } = paths;
   for (const folder of [stagingPath, publishDir, join(volumeDir, 'dev'), dataDir, volumeDir])
-    await removeIfEmpty(folder);
+    await removeIfEmpty(folder, (empty) => disk.rmdir(empty));
 }

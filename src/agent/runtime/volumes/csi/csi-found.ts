@@ -78,7 +78,7 @@ async function stagedBlocks(
   await eachOf(names, FOLDERS_AT_A_TIME, async (blockName) => {
     const data = await readable(disk, blockPaths(csiDir, blockName).dataDir, logger);
     // As for other volumes: nothing was asked of its driver, or all of that is undone.
-    if (data === undefined) await removeEmptyBlockFolders(blockPaths(csiDir, blockName));
+    if (data === undefined) await removeEmptyBlockFolders(disk, blockPaths(csiDir, blockName));
     else if (data !== 'broken') staged.push({ ...volumeOf(data), blockName });
   });
   return staged;

@@ -6,10 +6,12 @@ import { errorKind, errorMessage, StateletError } from '../../../../types/errors
 import type { VolumeDisk } from '../volume-disk.ts';
 import { removeVolData } from './vol-data.ts';
 
-/** Throws where the driver has said that nothing is mounted there any more, and something is. */
+/** Throws where nothing is to be mounted there or below any more, and something is. */
 export async function refuseMounted(disk: VolumeDisk, target: string, what: string): Promise<void> {
-  if (!(await disk.mountedPaths()).has(target)) return;
-  throw new StateletError('FailedPrecondition', `${what}, but ${target} is still mounted`);
+  const mounted = [...(await disk.mountedPaths())];
+  const left = mounted.find((path) => path === target || path.startsWith(`${target}/`));
+  if (left !== undefined)
+    throw new StateletError('FailedPrecondition', `${what}, but ${left} is still mounted`);
 }
 
 /** What the driver has not done for certain leaves nothing behind: else all stays, until the driver has undone it. */

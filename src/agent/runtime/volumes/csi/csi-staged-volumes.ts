@@ -18,7 +18,7 @@ import type { AgentContext } from '../../../../types/agent-context.ts';
 import type { StorageObjects } from '../../../../types/api-objects.ts';
 import type { VolumeOperation } from '../../../../types/measurements.ts';
 import type { VolumeDisk } from '../volume-disk.ts';
-import { blockPaths, removeBlockFolders } from './csi-block.ts';
+import { blockPaths, csiFolder, removeBlockFolders } from './csi-block.ts';
 import { csiSecrets } from './csi-credentials.ts';
 import type { CsiDriverRegistry } from './csi-driver-registry.ts';
 import { findCsiVolumes, type FoundCsiVolumes, STAGED } from './csi-found.ts';
@@ -55,7 +55,7 @@ export class CsiStagedVolumes {
   constructor(context: AgentContext, parts: CsiStagedVolumesParts) {
     this.#context = context;
     this.#parts = parts;
-    this.#stagingDir = join(parts.rootDir, 'plugins', 'kubernetes.io', 'csi');
+    this.#stagingDir = csiFolder(parts.rootDir);
   }
 
   /** Resolves to what the attachment says of the volume, when it is attached. */
@@ -124,8 +124,8 @@ export class CsiStagedVolumes {
       // A later version of the driver may stage nothing any more.
       if ((await driver.capabilities()).has('STAGE_UNSTAGE_VOLUME'))
         await driver.unstage(handle, stagingPath, signal);
-      await refuseMounted(disk, stagingPath, `CSI driver ${driverName} has unstaged volume ${handle}`);
     }
+    await refuseMounted(disk, stagingPath, `volume ${handle} of CSI driver ${driverName} is not staged`);
     if (blockName === undefined) await removeMountPoint(disk, stagingPath);
     else await removeBlockFolders(disk, this.block(blockName));
   }
