@@ -44,9 +44,13 @@ interface Resize extends ResizeRequest {
   current: CgroupResources;
   /** By the id of each container that runs. */
   readonly given: Map<string, GivenResources>;
-  /** An earlier call may have changed more than is known. */
-  readonly isUncertain: boolean;
+  /** IDs of containers of which an earlier call may have changed more than is known. */
+  readonly uncertain: ReadonlySet<string>;
   hasBegun: boolean;
+  /** The container of which a call is under way, or has failed. */
+  told?: string | undefined;
+  /** What each call has changed, written while the next ones are made. */
+  noted: Promise<void>;
 }
 
 type Limit = 'memoryLimitBytes' | 'cpuQuotaUs';
@@ -94,39 +98,57 @@ export class PodResizer implements Resizer {
    * call goes on from there.
    */
   async resize(request: ResizeRequest, signal: AbortSignal): Promise<string | undefined> {
-    const { cgroups, known } = this.#parts;
-    const { pod, podStatus, actions } = request;
-    // A next agent must know what was granted before it finds containers that have it.
-    await known.written(pod.metadata.uid);
+    const { actions } = request;
+    const resize = this.#plan(request);
+    const { given } = resize;
     try {
-      const actuated = actuatedOf(pod, podStatus) ?? allocationFromPod(pod);
-      const current = cgroups.resourcesOf(podAsAllocated(pod, actuated));
-      const given = new Map(
-        podStatus.containers
-          .filter(({ state }) => state === 'running')
-          .map(({ id, name, given }) => [
-            id,
-            given ?? { container: actuated.containers[name] ?? {}, pod: actuated.pod },
-          ]),
-      );
-      const isUncertain = [...given.values()].some((one) => one.isUncertain);
-      const wanted = cgroups.resourcesOf(pod);
-      const resize = { ...request, wanted, current, given, isUncertain, hasBegun: false };
       this.#refuseBelowUsage(resize);
+      this.#expectChanges(resize);
       for (const resource of ['memory', 'cpu'] as const)
         if (actions.updates[resource].length + actions.restarts.length > 0 || actions.podLevel)
           await this.#resizeOne(resize, resource, signal);
-      await this.#remember(resize, given.keys(), (given) => without(given, ['isUncertain']));
+      this.#note(resize, given.keys(), certain);
+      await resize.noted;
       return undefined;
     } catch (error) {
       signal.throwIfAborted();
+      // It is certain what the others have. Where the pod's own cgroup has failed, all is told again.
+      const { told, uncertain, hasBegun } = resize;
+      const others = [...given.keys()].filter((id) => id !== told && !uncertain.has(id));
+      this.#note(resize, hasBegun && told === undefined ? [] : others, certain);
+      await resize.noted;
       return errorMessage(error);
     }
   }
 
+  #plan(request: ResizeRequest): Resize {
+    const { cgroups } = this.#parts;
+    const { pod, podStatus } = request;
+    const actuated = actuatedOf(pod, podStatus) ?? allocationFromPod(pod);
+    const given = new Map(
+      podStatus.containers
+        .filter(({ state }) => state === 'running')
+        .map(({ id, name, given }) => [
+          id,
+          given ?? { container: actuated.containers[name] ?? {}, pod: actuated.pod },
+        ]),
+    );
+    return {
+      ...request,
+      wanted: cgroups.resourcesOf(pod),
+      current: cgroups.resourcesOf(podAsAllocated(pod, actuated)),
+      given,
+      uncertain: new Set([...given].flatMap(([id, { isUncertain }]) => (isUncertain ? id : []))),
+      hasBegun: false,
+      // A next agent must know what was granted before it finds containers that have it.
+      noted: this.#parts.known.written(pod.metadata.uid),
+    };
+  }
+
   /** More is given to the pod before its containers may use it, and taken from it when they have given it back. */
   async #resizeOne(resize: Resize, resource: ResizedResource, signal: AbortSignal): Promise<void> {
-    const { actions, current, wanted, isUncertain } = resize;
+    const { actions, current, wanted } = resize;
+    const isUncertain = resize.uncertain.size > 0;
     const limit = LIMITS[resource];
     const [limitBefore, limitAfter] = [amount(current[limit]), amount(wanted[limit] ?? current[limit])];
     const shares = resource === 'cpu' ? (wanted.cpuShares ?? 0) - (current.cpuShares ?? 0) : 0;
@@ -139,9 +161,18 @@ export class PodResizer implements Resizer {
       signal.throwIfAborted();
       await this.#updateContainer(resize, update, resource);
     }
-    if (shares < 0 || (isUncertain && resource === 'cpu')) await setShares();
-    if (limitAfter < limitBefore || (isUncertain && wanted[limit] !== undefined)) await setLimit();
-    if (actions.podLevel) await this.#rememberPodLevel(resize, resource);
+    const hasLessShares = shares < 0 || (isUncertain && resource === 'cpu');
+    const hasLess = limitAfter < limitBefore || (isUncertain && wanted[limit] !== undefined);
+    // A next agent would else not know that the pod must get more before its containers do.
+    if (hasLessShares || hasLess) await resize.noted;
+    if (hasLessShares) await setShares();
+    if (hasLess) await setLimit();
+    if (!actions.podLevel) return;
+    const { resources } = resize.pod.spec;
+    this.#note(resize, resize.given.keys(), (before) => ({
+      ...before,
+      pod: withResource(before.pod, resources, resource),
+    }));
   }
 
   /** The runtime is told first, and may refuse. If the cgroup cannot be written, it is told that the former values stay. */
@@ -186,44 +217,41 @@ export class PodResizer implements Resizer {
       isExclusive ? { ...facts, cpuCFSQuota: false } : facts,
     );
     await this.#begin(resize);
+    resize.told = id;
     await runtime.updateContainerResources(id, resources);
-    await this.#remember(resize, [id], (before) => ({
+    resize.told = undefined;
+    this.#note(resize, [id], (before) => ({
       ...before,
       container: withResource(before.container, container.resources, resource),
     }));
   }
 
-  #rememberPodLevel(resize: Resize, resource: ResizedResource): Promise<void> {
-    const { resources } = resize.pod.spec;
-    return this.#remember(resize, resize.given.keys(), (before) => ({
-      ...before,
-      pod: withResource(before.pod, resources, resource),
-    }));
-  }
-
   /**
    * Until all is done, the next agent cannot know what has been: a call that has failed, or was cut short by the death of this agent, may have
-   * been carried out. All of it is told again then, also where the pod is to have again what it had.
+   * been carried out. All of it is told again then, also where the pod is to have again what it had. The runtime may be told of the pod while
+   * this is written.
    */
-  async #begin(resize: Resize): Promise<void> {
-    if (resize.hasBegun) return;
-    resize.hasBegun = true;
+  #expectChanges(resize: Resize): void {
     const { updates, podLevel } = resize.actions;
     const changed = [...updates.memory, ...updates.cpu].map(({ id }) => id);
     const ids = podLevel ? resize.given.keys() : new Set(changed);
-    await this.#remember(resize, ids, (before) => ({ ...before, isUncertain: true }));
+    this.#note(resize, ids, (before) => ({ ...before, isUncertain: true }));
   }
 
-  async #remember(
-    { pod, given }: Resize,
-    ids: Iterable<string>,
-    change: (before: GivenResources) => GivenResources,
-  ): Promise<void> {
+  async #begin(resize: Resize): Promise<void> {
+    if (!resize.hasBegun) await resize.noted;
+    resize.hasBegun = true;
+  }
+
+  /** One after the other. */
+  #note(resize: Resize, ids: Iterable<string>, change: (before: GivenResources) => GivenResources): void {
+    const { pod, given } = resize;
     for (const id of ids) {
       const before = given.get(id) ?? { container: {} };
       const after = change(before);
       given.set(id, after);
-      if (!equalJson(before, after)) await this.#parts.known.note(pod.metadata.uid, id, { given: after });
+      if (equalJson(before, after)) continue;
+      resize.noted = resize.noted.then(() => this.#parts.known.note(pod.metadata.uid, id, { given: after }));
     }
   }
 
@@ -251,6 +279,8 @@ export class PodResizer implements Resizer {
     throw new Error(`cannot decrease memory limits: ${all}`);
   }
 }
+
+const certain = (given: GivenResources): GivenResources => without(given, ['isUncertain']);
 
 /** 0: no limit. */
 function isLower(before: number, after: number): boolean {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import {
   type CgroupResources,
@@ -77,10 +78,11 @@ function bed(
       allocation: () => undefined,
       allocate: () => Promise.resolve(),
       written: () => Promise.resolve(),
-      note: (_uid, id, known) => {
+      note: async (_uid, id, known) => {
+        // A disk that takes its time.
+        await setImmediate();
         noted.push([id, known]);
         notedAt.push(calls.length);
-        return Promise.resolve();
       },
     },
     runtime: {
@@ -179,7 +181,7 @@ test('where the runtime refuses before anything is changed, nothing is uncertain
     fails: 'told',
   });
   await resize();
-  expect(noted).toEqual([]);
+  expect(noted.map(([, { given }]) => given?.isUncertain)).toEqual([true, undefined]);
 });
 
 test('what a failed call may have changed is told anew, also where the pod is to have again what it had', async () => {
@@ -197,6 +199,24 @@ test('what a failed call may have changed is told anew, also where the pod is to
   const certain = bed(pod, pod);
   await certain.resize();
   expect(certain.calls).toEqual([]);
+});
+
+test('after a failed call it is certain what the other containers have, but for what was not certain before', async () => {
+  const names = ['a', 'b', 'c'];
+  const podWith = (resources: ResourceRequirements) =>
+    podOf(Object.fromEntries(names.map((name) => [name, resources])));
+  const failing = (isUncertain?: true) =>
+    bed(podWith(of('100m', '32Mi')), podWith(of('200m', '32Mi')), { fails: 'id-b', isUncertain });
+  const uncertain = ({ noted }: ReturnType<typeof bed>) => {
+    const last = new Map(noted);
+    return names.filter((name) => last.get(`id-${name}`)?.given?.isUncertain);
+  };
+  const first = failing();
+  expect(await first.resize()).toBe('no');
+  expect(uncertain(first)).toEqual(['b']);
+  const again = failing(true);
+  expect(await again.resize()).toBe('no');
+  expect(again.noted.filter(([, { given }]) => given?.isUncertain !== true)).toEqual([]);
 });
 
 test('a container with CPUs of its own gets no quota when its memory is resized', async () => {
