@@ -75,6 +75,14 @@ export const DEVICE_MUTANTS: readonly Mutant[] = [
     replace: `    void this.#write();\n    this.#unwritten.delete(uid);`,
   },
   {
+    name: 'outdated-assignment-kept',
+    breaks:
+      'A device that was set aside by an attempt which was broken off stays with the pod when it is gone (devices)',
+    file: MANAGER,
+    find: `    if (!this.#runs(uid)) this.#records.dropReserved(uid);\n`,
+    replace: '',
+  },
+  {
     name: 'running-pod-judged-by-devices',
     breaks: 'A pod that runs is rejected by a new agent whose plugins have not come back (admission, I10)',
     file: MANAGER,

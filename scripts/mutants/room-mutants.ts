@@ -193,7 +193,22 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     name: 'resize-forgotten',
     breaks: 'What a container was given by a resize is not remembered (I10)',
     file: RESIZER,
-    find: `await this.#parts.known.note(pod.metadata.uid, id, { given: after });`,
-    replace: `await this.#parts.known.written(pod.metadata.uid);`,
+    find: `this.#parts.known.note(pod.metadata.uid, id, { given: after })`,
+    replace: `this.#parts.known.written(pod.metadata.uid)`,
+  },
+  {
+    name: 'resize-call-not-remembered',
+    breaks:
+      'What a call may have changed that was lost is not told again when the resize is taken back (I10)',
+    file: RESIZER,
+    find: `(before) => ({ ...before, isUncertain: true })`,
+    replace: `(before) => before`,
+  },
+  {
+    name: 'sandbox-record-ignored',
+    breaks: 'A next agent takes the spec for what a pod was admitted with (admission, I10)',
+    file: RESIZES,
+    find: ` ?? seen?.sandboxes[0]?.allocated ?? `,
+    replace: ` ?? `,
   },
 ];
