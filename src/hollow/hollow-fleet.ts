@@ -77,11 +77,17 @@ export class HollowFleet {
   async open(): Promise<void> {
     const { plan, logger, nodes: count, nodeIP, rootDir, server: settings } = this.#options;
     this.#connection.start();
-    const nodes = () => this.nodes.values();
     const { main: api } = this.#clients;
-    this.#server = await openHollowServer(this.#context, { settings, rootDir, api, nodes });
+    const names = Array.from({ length: count }, (_, index) => `${plan.names}${String(index + 1)}`);
+    this.#server = await openHollowServer(this.#context, {
+      settings,
+      rootDir,
+      api,
+      names,
+      nodes: this.nodes,
+    });
     const [address = ''] = nodeAddresses(nodeIP === undefined ? [] : [nodeIP]);
-    const { port } = this.#server;
+    const { ports } = this.#server;
     const gate = new RequestGate();
     const fleet: Fleet = {
       plan,
@@ -90,17 +96,14 @@ export class HollowFleet {
       gate,
       watches: this.#watches,
       address,
-      port,
+      ports,
     };
-    for (let number = 1; number <= count; number += 1) {
-      const name = `${plan.names}${String(number)}`;
-      this.nodes.set(name, new HollowNode(fleet, name));
-    }
+    for (const name of names) this.nodes.set(name, new HollowNode(fleet, name));
     this.#connection.onChange(({ state }) => {
-      if (state === 'Connected') for (const { agent } of nodes()) agent?.connected();
+      if (state === 'Connected') for (const { agent } of this.nodes.values()) agent?.connected();
     });
     this.#closeControl = await openHollowControl(rootDir, this.nodes);
-    logger.info({ nodes: count, address, port }, 'Hollow nodes join the cluster');
+    logger.info({ nodes: count, address, port: ports.get(names[0] ?? '') }, 'Hollow nodes join the cluster');
   }
 
   /** Resolves when all agents have been started. */

@@ -108,7 +108,7 @@ export class NodeServerBed {
     const fields = { address: '127.0.0.1', ...this.authentication(), ...file };
     const { logger, messages } = warnings();
     const server = await NodeServer.open(testContext({ clock: systemClock, logger, measurements }), {
-      nodeName: 'node-a',
+      nodeOf: () => 'node-a',
       settings: resolveServerSettings({ flags: {}, file: fields, fileName: 'kubelet.yaml' }),
       port: 0,
       routes: ROUTES,

@@ -6,7 +6,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo, Server as SocketServer, Socket } from 'node:net';
 import { StateletError } from '../../types/errors.ts';
 
 export interface Listener {
@@ -63,7 +63,7 @@ export function boundedServer(limits = SERVER_LIMITS, onRequest?: RequestListene
 }
 
 /** Resolves with the port that was bound. Rejects with `FailedPrecondition`; the message names address and flag. */
-export function listen(server: Server, listener: Listener): Promise<number> {
+export function listen(server: SocketServer, listener: Listener): Promise<number> {
   const { host, port, what } = listener;
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {

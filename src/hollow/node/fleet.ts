@@ -9,7 +9,8 @@ export interface Fleet extends SharedAccess {
   readonly logger: Logger;
   /** One connection for all. */
   readonly clients: ApiClients;
-  /** Where the server of all nodes listens. */
+  /** Where the server of all nodes listens, at a port for each. */
   readonly address: string;
-  readonly port: number;
+  /** By the name of the node. */
+  readonly ports: ReadonlyMap<string, number>;
 }

@@ -91,7 +91,7 @@ export class HollowAgent {
   }
 
   #buildCluster(): AgentCluster {
-    const { plan, address, port } = this.#fleet;
+    const { plan, address, ports } = this.#fleet;
     const { facts, runtime, bootID } = this.#machine;
     return new AgentCluster({
       client: this.#clients,
@@ -112,7 +112,7 @@ export class HollowAgent {
           ...simulated.resources,
           machine: simulated.resources.machine && { ...simulated.resources.machine, bootID },
         },
-        port,
+        port: ports.get(facts.name) ?? 0,
         images: runtime.images(),
       }),
     });

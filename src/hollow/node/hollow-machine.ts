@@ -17,6 +17,7 @@ import type { PodSpec } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { ContainerEnd, HollowPlan } from '../plan/hollow-plan.ts';
 import { hollowProgram } from './hollow-programs.ts';
+import { HollowUse } from './hollow-use.ts';
 
 const MI = 2 ** 20;
 /** The kubelet's default. */
@@ -28,6 +29,7 @@ export class HollowMachine {
   readonly facts: NodeFacts;
   readonly runtime: SimulatedRuntime;
   readonly resources: SimulatedResources;
+  readonly use: HollowUse;
   readonly rules: EvictionRules;
   readonly random: KeyedRandom;
   readonly disk: SimulatedDisk = new Map();
@@ -59,17 +61,17 @@ export class HollowMachine {
     const { uses, growing, bytesPerSecond } = plan.memory;
     const capacityBytes = Number(quantityValue(parseQuantity(plan.capacity.memory ?? '0')));
     const habits = { shares: uses, growing, maxPerMs: bytesPerSecond / 1000 };
-    this.resources = new SimulatedResources({
-      resources: {
-        memory: { capacityBytes, podsBytes: undefined, habits },
-        oldImages: [],
-        rules: this.rules,
-      },
-      now: () => systemClock.now(),
-      random: this.random,
-      runtime: this.runtime,
-      disk: this.disk,
-      specOf,
+    const now = () => systemClock.now();
+    const { runtime, disk, rules } = this;
+    const parts = { runtime, random: this.random, now, specOf };
+    const memory = { capacityBytes, podsBytes: undefined, habits };
+    this.resources = new SimulatedResources({ ...parts, resources: { memory, oldImages: [], rules }, disk });
+    this.use = new HollowUse({
+      ...parts,
+      nodeName: name,
+      capacityBytes,
+      memory: this.resources.memory,
+      cpuShares: plan.cpu.uses,
     });
   }
 
@@ -123,7 +125,7 @@ export class HollowMachine {
       programOf: (words) => hollowProgram(words, programs),
       witness: {
         containerStarted: (container) => this.#started(container),
-        containerEnded: ({ id }) => this.#ended(id),
+        containerEnded: (container) => this.#ended(container),
       },
     });
   }
@@ -135,9 +137,10 @@ export class HollowMachine {
     this.#mayEnd(container, 'outOfMemory', outOfMemory, 'OOMKilled');
   }
 
-  #ended(id: string): void {
+  #ended(container: ContainerTruth): void {
+    this.use.ended(container);
     this.resources.changed();
-    for (const callback of this.#whenEnded.get(id) ?? []) callback();
+    for (const callback of this.#whenEnded.get(container.id) ?? []) callback();
   }
 
   #mayEnd(

@@ -29,6 +29,8 @@ export interface HollowPlan {
   readonly outOfMemory: ContainerEnd;
   /** The share of windows of time in which the probes of a container fail. */
   readonly probeFailures: { readonly share: number; readonly windowMs: number };
+  /** What containers use of the CPU that they request: one of these by chance. */
+  readonly cpu: { readonly uses: readonly number[] };
   readonly memory: {
     /** What containers use at their start, of what they request. */
     readonly uses: readonly number[];
@@ -56,6 +58,7 @@ export const DEFAULT_PLAN: HollowPlan = {
   crashes: { ...NEVER, exitCode: 1 },
   outOfMemory: { ...NEVER, exitCode: 137 },
   probeFailures: { share: 0, windowMs: MINUTE_MS },
+  cpu: { uses: [0.1, 0.3, 0.6] },
   memory: { uses: [0.3, 0.6, 0.9], growing: 0, bytesPerSecond: MI },
   deaths: undefined,
 };
@@ -80,6 +83,7 @@ export function parseHollowPlan(text: string, file: string): HollowPlan {
     'crashes',
     'outOfMemory',
     'probeFailures',
+    'cpu',
     'memory',
     'deaths',
   ]);
@@ -95,6 +99,7 @@ export function parseHollowPlan(text: string, file: string): HollowPlan {
     crashes: endOf(fields.crashes, base.crashes, ['exitCode']),
     outOfMemory: endOf(fields.outOfMemory, base.outOfMemory, []),
     probeFailures: probeFailuresOf(fields.probeFailures),
+    cpu: { uses: usesOf(fields.cpu?.members(['uses']).fields.uses) ?? base.cpu.uses },
     memory: memoryOf(fields.memory),
     deaths: deathsOf(fields.deaths),
   };
@@ -131,10 +136,14 @@ function memoryOf(field: Field | undefined): HollowPlan['memory'] {
   const base = DEFAULT_PLAN.memory;
   const { fields } = field?.members(['uses', 'growing', 'perSecond']) ?? { fields: {} };
   return {
-    uses: fields.uses?.items().map((one) => one.number()) ?? base.uses,
+    uses: usesOf(fields.uses) ?? base.uses,
     growing: fields.growing?.share() ?? base.growing,
     bytesPerSecond: fields.perSecond?.bytes() ?? base.bytesPerSecond,
   };
+}
+
+function usesOf(field: Field | undefined): readonly number[] | undefined {
+  return field?.items().map((one) => one.number());
 }
 
 function deathsOf(field: Field | undefined): HollowPlan['deaths'] {

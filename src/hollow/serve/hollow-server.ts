@@ -1,4 +1,5 @@
 /** The HTTPS server of all hollow nodes: the API server calls it for logs, exec and attach. */
+import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { makeSelfSigned, selfSignedFiles } from '../../agent/cluster/credentials/certificate-store.ts';
 import type { ApiServer } from '../../agent/cluster/service/api-server.ts';
@@ -13,6 +14,8 @@ import { errorMessage } from '../../types/errors.ts';
 import type { ConfigMap } from '../../types/kubernetes.ts';
 import type { ServerSettings } from '../../types/node-settings.ts';
 import type { HollowNode } from '../node/hollow-node.ts';
+import { figuresRoutes } from './hollow-figures.ts';
+import { NodePorts } from './node-ports.ts';
 import { servedNodes } from './served-nodes.ts';
 
 export interface HollowServerParts {
@@ -20,11 +23,14 @@ export interface HollowServerParts {
   /** Of this process: certificate and logs. */
   readonly rootDir: string;
   readonly api: ApiServer;
-  readonly nodes: () => Iterable<HollowNode>;
+  /** Of all nodes that there will be. */
+  readonly names: readonly string[];
+  readonly nodes: ReadonlyMap<string, HollowNode>;
 }
 
 export interface HollowServer {
-  readonly port: number;
+  /** By the name of the node. */
+  readonly ports: ReadonlyMap<string, number>;
   close(): Promise<void>;
 }
 
@@ -33,32 +39,43 @@ export async function openHollowServer(
   context: AgentContext,
   parts: HollowServerParts,
 ): Promise<HollowServer> {
-  const { settings, rootDir, api, nodes } = parts;
+  const { settings, rootDir, api, nodes, names } = parts;
   const ended = new AbortController();
   const timing = { ...context, signal: ended.signal };
   const served = servedNodes({
-    nodes,
+    nodes: () => nodes.values(),
     logsDir: join(rootDir, 'logs'),
     streamingIdleMs: settings.streamingConnectionIdleTimeoutMs,
   });
+  const ports = new NodePorts(settings);
+  const nameOf = ({ socket }: IncomingMessage) => ports.nameOf(socket.localPort);
   const server = await NodeServer.open(context, {
-    nodeName: 'hollow',
+    nodeOf: nameOf,
     settings: { ...settings, clientCAFile: settings.clientCAFile || (await clientCA(context, rootDir, api)) },
     port: settings.port ?? 0,
-    routes: [...containerLogRoutes(served), ...streamingRoutes(served)],
+    routes: [
+      ...containerLogRoutes(served),
+      ...streamingRoutes(served),
+      ...figuresRoutes((request) => nodes.get(nameOf(request))),
+    ],
     certificate: await certificateOf(context, parts),
     reviews: {
       token: (token) => reviewToken(api, token, timing),
       access: (user, attributes) => reviewAccess(api, user, attributes, timing),
     },
   });
-  return {
-    port: server.port ?? 0,
-    close: async () => {
-      ended.abort();
-      await server.close();
-    },
+  const close = async () => {
+    ended.abort();
+    ports.close();
+    await server.close();
   };
+  try {
+    await ports.open(server, names);
+    return { ports: ports.all, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 async function certificateOf(

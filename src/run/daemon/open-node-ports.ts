@@ -42,7 +42,7 @@ export async function openNodePorts(
   };
   try {
     const server = await NodeServer.open(context, {
-      nodeName,
+      nodeOf: () => nodeName,
       settings,
       port,
       routes,

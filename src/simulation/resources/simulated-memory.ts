@@ -1,7 +1,7 @@
 /** The memory of a simulated node that its pods use: it follows from what really runs, and for how long. */
 import type { MemorySignal } from '../../agent/policies/eviction/signals.ts';
 import type { ContainerTruth } from '../runtime/witness.ts';
-import { drawn, drawnGrowth, type Growth, GROWTH_MS, type KeyedRandom } from './growth.ts';
+import { drawn, drawnGrowth, grown, type Growth, GROWTH_MS, type KeyedRandom } from './growth.ts';
 import { type RunningTruth, runningUse, total } from './node-use.ts';
 
 const MI = 2 ** 20;
@@ -77,6 +77,11 @@ export class SimulatedMemory {
     ]);
     if (podsBytes !== undefined) left.set('allocatableMemory.available', Math.max(0, podsBytes - used));
     return { left, bytesOf };
+  }
+
+  /** Bytes, while it runs. */
+  ofContainer(container: ContainerTruth, atMs: number): number {
+    return grown(this.#growthOf(container), atMs - container.startedAt);
   }
 
   /** When less than that will be left, Unix ms, if nothing starts or ends before; undefined if never. */

@@ -85,7 +85,8 @@ export class SimulatedResources {
   }
 }
 
-function requested(resource: string, spec: PodSpec | undefined, containerName: string): number {
+/** Of the resource, by the container; `cpu` in thousandths. */
+export function requested(resource: string, spec: PodSpec | undefined, containerName: string): number {
   return requestOf(
     resource,
     containersOf(spec).find(({ name }) => name === containerName),

@@ -4,13 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Node, Pod } from '../../../src/types/kubernetes.ts';
+import type { Summary } from '../../../src/types/stats.ts';
 import { cli, startCli } from '../../support/cli.ts';
 import { describeOnControlPlane } from '../../support/control-plane.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const NODES = ['hollow-1', 'hollow-2', 'hollow-3'];
 /** A container uses what it requests, and a node of 1 GiB has less than 100 MiB left with one of 800. */
-const PLAN = 'capacity: { memory: 1Gi }\nmemory: { uses: [1] }\ncalls: { PullImage: 20ms }\n';
+const PLAN =
+  'capacity: { memory: 1Gi }\nmemory: { uses: [1] }\ncpu: { uses: [0.5] }\ncalls: { PullImage: 20ms }\n';
 const POD = { apiVersion: 'v1', kind: 'Pod' };
 
 describeOnControlPlane('hollow nodes', (controlPlane) => {
@@ -61,8 +63,9 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     const nodes = await waitFor(allReady, { what: 'all nodes to be ready' });
     expect(nodes.map(({ metadata }) => metadata.name).toSorted()).toEqual(NODES);
     expect(nodes[0]?.status?.capacity).toMatchObject({ memory: '1Gi', pods: '110' });
-    // One server serves all.
-    expect(new Set(nodes.map(({ status }) => status?.daemonEndpoints?.kubeletEndpoint?.Port)).size).toBe(1);
+    // One server serves all, at a port for each.
+    const ports = nodes.map(({ status }) => status?.daemonEndpoints?.kubeletEndpoint?.Port);
+    expect(new Set(ports).size).toBe(NODES.length);
   });
 
   test('run pods, whose probes reach for no network, and answer kubectl logs and exec', async () => {
@@ -76,6 +79,27 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     await expect(controlPlane.kubectl('exec', 'web', '--', 'sh', '-c', 'exit 3')).rejects.toMatchObject({
       code: 3,
     });
+  });
+
+  test('tell what their pods use', async () => {
+    const resources = { requests: { cpu: '500m', memory: '200Mi' } };
+    await create('used', { containers: [{ name: 'main', image: 'nginx', resources }] }, 'hollow-2');
+    await podIs('used', 'ready', isReady);
+    const read = (node: string, path: string) =>
+      controlPlane.kubectl('get', '--raw', `/api/v1/nodes/${node}/proxy/${path}`);
+    const { node, pods } = JSON.parse(await read('hollow-2', 'stats/summary')) as Summary;
+    expect(node).toMatchObject({ nodeName: 'hollow-2' });
+    expect(node.memory?.workingSetBytes).toBeGreaterThan(200 * 2 ** 20);
+    const used = pods.find(({ podRef }) => podRef.name === 'used');
+    expect(used?.podRef.namespace).toBe('default');
+    expect(used?.containers).toMatchObject([
+      { name: 'main', cpu: { usageNanoCores: 250_000_000 }, memory: { workingSetBytes: 200 * 2 ** 20 } },
+    ]);
+    const metrics = await read('hollow-2', 'metrics/resource');
+    expect(metrics).toMatch(
+      /^container_memory_working_set_bytes\{container="main",namespace="default",pod="used"\} 2\.097152e\+08 /mu,
+    );
+    expect(await read('hollow-3', 'metrics/resource')).not.toContain('pod="used"');
   });
 
   test('run containers to their end whose command ends', async () => {
@@ -99,7 +123,7 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     const pod = await podIs('web', 'started again', (one) => restarts(one) === 1 && isReady(one));
     expect(pod.status?.containerStatuses?.[0]?.lastState?.terminated).toMatchObject({ reason: 'Unknown' });
     expect(await act('list', 'hollow-1', 'hollow-2')).toMatch(
-      /^NAME +STATE +PODS\nhollow-1 +running +1\nhollow-2 +running +1\n$/u,
+      /^NAME +STATE +PODS\nhollow-1 +running +1\nhollow-2 +running +2\n$/u,
     );
   });
 

@@ -20,6 +20,7 @@ callFailures: 0.01
 crashes: { share: 0.1, after: [10s, 5m], exitCode: 3 }
 outOfMemory: { share: 0.2 }
 probeFailures: { share: 0.05, window: 30s }
+cpu: { uses: [0.2] }
 memory: { uses: [0.5], growing: 0.25, perSecond: 4Mi }
 deaths: { every: [30m, 2h], down: 90s }
 `);
@@ -33,6 +34,7 @@ deaths: { every: [30m, 2h], down: 90s }
     crashes: { share: 0.1, afterMs: [10_000, 300_000], exitCode: 3 },
     outOfMemory: { share: 0.2, exitCode: 137 },
     probeFailures: { share: 0.05, windowMs: 30_000 },
+    cpu: { uses: [0.2] },
     memory: { uses: [0.5], growing: 0.25, bytesPerSecond: 4 * 2 ** 20 },
     deaths: { everyMs: [1_800_000, 7_200_000], downMs: [90_000, 90_000] },
   });
@@ -63,6 +65,7 @@ test.each([
   ['callFailures: 1.1', 'plan.yaml: callFailures: is not a number from 0 to 1'],
   ['crashes: { exitCode: 256 }', 'plan.yaml: crashes.exitCode: is not a whole number from 0 to 255'],
   ['outOfMemory: { exitCode: 1 }', 'plan.yaml: outOfMemory.exitCode: is not known here'],
+  ['cpu: { used: [1] }', 'plan.yaml: cpu.used: is not known here; known are uses'],
   ['memory: { uses: [-1] }', 'plan.yaml: memory.uses[0]: is not a number from 0 on'],
   ['deaths: { down: 1m }', 'plan.yaml: deaths: needs every'],
 ])('a plan that is wrong is refused with its file and the field: %s', (text, message) => {

@@ -8,7 +8,7 @@ import { RequestError } from '../routes/route.ts';
 import { ReviewCache } from './review-cache.ts';
 
 export interface AccessParts {
-  readonly nodeName: string;
+  readonly nodeOf: (request: IncomingMessage) => string;
   readonly authentication: { userOf(request: IncomingMessage): Promise<ServerUser | undefined> };
   readonly authorization: Authorization;
 }
@@ -25,7 +25,7 @@ export class Access {
   /** Rejects with a `RequestError` for a request that is refused. */
   async check(request: IncomingMessage, path: string): Promise<void> {
     const user = await this.#userOf(request);
-    const asked = requestAttributes(request.method ?? '', path, this.#parts.nodeName);
+    const asked = requestAttributes(request.method ?? '', path, this.#parts.nodeOf(request));
     for (const attributes of asked) {
       try {
         if (await this.#parts.authorization.isAllowed(user, attributes)) return;

@@ -1,5 +1,6 @@
 /** The ports of a node: the one of the kubelet (HTTPS, with authentication), and the read-only one for everyone. */
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { RequestAttributes } from '../../policies/server/request-attributes.ts';
 import { tlsChoice } from '../../policies/server/tls-names.ts';
 import type { ServerSettings, ServerUser } from '../../../types/node-settings.ts';
@@ -21,7 +22,8 @@ export interface Reviews {
 }
 
 export interface NodeServerParts {
-  readonly nodeName: string;
+  /** The node that a request is about. */
+  readonly nodeOf: (request: IncomingMessage) => string;
   readonly settings: ServerSettings;
   /** Undefined: no HTTPS. 0: any free port. */
   readonly port: number | undefined;
@@ -65,6 +67,11 @@ export class NodeServer {
     }
   }
 
+  /** Answers a connection that has come at another port as those of its own. */
+  accept(socket: Socket): void {
+    this.#servers[0]?.emit('connection', socket);
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#servers.map(close));
   }
@@ -93,7 +100,7 @@ async function openSecure(
 }
 
 function accessCheck(context: AgentContext, parts: NodeServerParts): NodeServiceParts['check'] {
-  const { nodeName, settings, reviews } = parts;
+  const { nodeOf, settings, reviews } = parts;
   const { anonymousAuth, tokenWebhook, tokenCacheTTLMs } = settings;
   const authentication = new Authentication(context, {
     anonymous: anonymousAuth,
@@ -101,7 +108,7 @@ function accessCheck(context: AgentContext, parts: NodeServerParts): NodeService
     tokenTTLMs: tokenCacheTTLMs,
   });
   const authorization = authorizationOf(context, parts);
-  const access = new Access(context, { nodeName, authentication, authorization });
+  const access = new Access(context, { nodeOf, authentication, authorization });
   return (request, path) => access.check(request, path);
 }
 
