@@ -63,6 +63,13 @@ export const DRIVER_MUTANTS: readonly Mutant[] = [
     replace: IS_ANY,
   },
   {
+    name: 'slices-kept',
+    breaks: 'The cluster counts on the devices of a driver that is gone (dra)',
+    file: 'src/agent/actors/dra/dra-driver-actor.ts',
+    find: `          await removeSlices(signal);\n`,
+    replace: '',
+  },
+  {
     name: 'claim-kept',
     breaks: 'A claim is not given up when its last pod has ended (I10)',
     file: 'src/agent/runtime/dra/claim-subsystem.ts',

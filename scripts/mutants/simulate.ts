@@ -10,6 +10,7 @@ const WITH_DRIVERS: readonly SimulationOptions[] = [
   { ...DRIVERS, seed: 1, faults: [] },
   { ...DRIVERS, seed: 3, pods: 15, hours: 0.2, faults: [] },
   { ...DRIVERS, seed: 1, pods: 15, hours: 0.2, faults: [] },
+  { ...DRIVERS, seed: 3, pods: 3, faults: ['drivers'] },
   { ...DRIVERS, seed: 2 },
 ];
 

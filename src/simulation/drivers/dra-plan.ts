@@ -11,7 +11,9 @@ export interface DraPlan {
 
 const SHARE = 0.9;
 const USES = 0.6;
+const HAS_OWN = 0.4;
 const ENTRY = 'gpu';
+const TEMPLATE = 'gpu-template';
 
 /** Undefined for a node without DRA drivers. */
 export function drawnDra(random: KeyedRandom): DraPlan | undefined {
@@ -25,9 +27,15 @@ export function withClaim(spec: PodSpec, uid: string, plan: DraPlan, random: Key
   const [first, ...others] = spec.containers;
   if (first === undefined || drawn('uses') >= USES) return spec;
   const claiming: Container = { ...first, resources: { ...first.resources, claims: [{ name: ENTRY }] } };
-  return {
-    ...spec,
-    containers: [claiming, ...others],
-    resourceClaims: [{ name: ENTRY, resourceClaimName: pick(plan.claims, drawn('claim')) }],
-  };
+  const source =
+    drawn('own') < HAS_OWN
+      ? { resourceClaimTemplateName: TEMPLATE }
+      : { resourceClaimName: pick(plan.claims, drawn('claim')) };
+  return { ...spec, containers: [claiming, ...others], resourceClaims: [{ name: ENTRY, ...source }] };
+}
+
+/** The pod's entry for a claim that is made for it alone. */
+export function ownClaimEntry({ resourceClaims = [] }: PodSpec): string | undefined {
+  return resourceClaims.find(({ resourceClaimTemplateName }) => resourceClaimTemplateName !== undefined)
+    ?.name;
 }

@@ -19,7 +19,7 @@ interface Watcher {
 }
 
 const THERE_MS = [20_000, 120_000, 1_200_000];
-const AWAY_MS = [1, 500, 10_000, 60_000];
+const AWAY_MS = [1, 500, 10_000, 120_000];
 const NOTICED_MS = 2_000;
 
 export class DriverFolder {
@@ -29,6 +29,8 @@ export class DriverFolder {
   readonly #sockets = new Map<string, DriverProcess>();
   readonly #underWay = new Map<DriverService, Set<string>>();
   readonly #ordinals = new Map<string, number>();
+  /** Since when the agent has them, Unix ms. */
+  readonly #registered = new Map<DriverProcess, number>();
   #watcher: Watcher | undefined;
 
   constructor(options: DriverFolderOptions) {
@@ -39,6 +41,16 @@ export class DriverFolder {
   /** Whether a driver is at work on a call. A removal that waits for it may last as long as the call. */
   get isBusy(): boolean {
     return [...this.#underWay.values()].some((subjects) => subjects.size > 0);
+  }
+
+  isThere(service: DriverService): boolean {
+    return this.#there.has(service);
+  }
+
+  /** Since when the agent has it, Unix ms; undefined where it has not. */
+  registeredAt(service: DriverService): number | undefined {
+    const process = this.#there.get(service);
+    return process && this.#registered.get(process);
   }
 
   /** From now on no driver misbehaves: those that have are gone, and others come. */
@@ -52,6 +64,7 @@ export class DriverFolder {
   /** An agent has begun to look for sockets. */
   watchedBy(watcher: Watcher): void {
     this.#watcher = watcher;
+    this.#registered.clear();
     for (const process of this.#there.values()) this.#registers(process);
   }
 
@@ -107,6 +120,7 @@ export class DriverFolder {
         }
         this.#sockets.set(endpoint, process);
         const served = handler.register(offer);
+        this.#registered.set(process, clock.now());
         process.onDeath.add(() =>
           clock.setTimeout(() => served.close(), 1 + NOTICED_MS * process.draw('noticed')),
         );

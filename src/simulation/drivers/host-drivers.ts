@@ -1,5 +1,6 @@
 import type { CsiJudge } from '../judges/csi-judge.ts';
 import type { DraJudge } from '../judges/dra-judge.ts';
+import type { SlicesJudge } from '../judges/slices-judge.ts';
 import type { StateFiles } from '../placement/state-files.ts';
 import type { AttachController } from './attach-controller.ts';
 import type { CsiPlan } from './csi-plan.ts';
@@ -19,5 +20,12 @@ export interface HostDrivers {
         readonly judge: CsiJudge;
       }
     | undefined;
-  readonly dra: { readonly plan: DraPlan; readonly files: StateFiles; readonly judge: DraJudge } | undefined;
+  readonly dra:
+    | {
+        readonly plan: DraPlan;
+        readonly files: StateFiles;
+        readonly judge: DraJudge;
+        readonly slices: SlicesJudge;
+      }
+    | undefined;
 }

@@ -6,6 +6,7 @@ import type { PodSpec } from '../../types/kubernetes.ts';
 import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
 import { CsiJudge } from '../judges/csi-judge.ts';
 import { DraJudge } from '../judges/dra-judge.ts';
+import { SlicesJudge } from '../judges/slices-judge.ts';
 import { StateFiles } from '../placement/state-files.ts';
 import type { SandboxTruth } from '../runtime/witness.ts';
 import type { Tally } from '../tally.ts';
@@ -18,6 +19,7 @@ import type { DraPlan } from './dra-plan.ts';
 import { DriverFolder } from './driver-folder.ts';
 import type { DriverService, DriverWorld } from './driver-process.ts';
 import type { HostDrivers } from './host-drivers.ts';
+import { SlicePublisher } from './slice-publisher.ts';
 import { SimulatedVolumeDisk } from './simulated-volume-disk.ts';
 
 /** Where agents keep their files. Nothing of the machine is there. */
@@ -47,8 +49,9 @@ export function openHostDrivers(options: HostDriversOptions): HostDrivers {
   const { plan, clock, world, tell } = options;
   const services: DriverService[] = [];
   const csi = plan.csi && openCsi(options, plan.csi, services);
-  const dra = plan.dra && openDra(options, plan.dra, services);
-  return { folder: new DriverFolder({ services, world, clock, tell }), csi, dra };
+  const dra = plan.dra && openDra(options, plan.dra, services, () => folder);
+  const folder: DriverFolder = new DriverFolder({ services, world, clock, tell });
+  return { folder, csi, dra };
 }
 
 function openCsi(options: HostDriversOptions, plan: CsiPlan, services: DriverService[]): HostDrivers['csi'] {
@@ -84,7 +87,12 @@ function openCsi(options: HostDriversOptions, plan: CsiPlan, services: DriverSer
   return { plan, disk, controller, judge };
 }
 
-function openDra(options: HostDriversOptions, plan: DraPlan, services: DriverService[]): HostDrivers['dra'] {
+function openDra(
+  options: HostDriversOptions,
+  plan: DraPlan,
+  services: DriverService[],
+  folder: () => DriverFolder,
+): HostDrivers['dra'] {
   const { api, clock, world, mayDie, killAgent, runtime, tally } = options;
   const { random, misbehaves } = world;
   const files = new StateFiles({ random: (key) => random(`dra/${key}`), mayDie, killAgent });
@@ -96,6 +104,20 @@ function openDra(options: HostDriversOptions, plan: DraPlan, services: DriverSer
   });
   const onReserved = (claim: string, pod: string) => judge.reserved(claim, pod);
   new ClaimController({ plan, api, clock, random, misbehaves, onReserved });
-  services.push(new DraDriverService(plan.driver, judge));
-  return { plan, files, judge };
+  const service = new DraDriverService(plan.driver, judge);
+  services.push(service);
+  const isThere = () => folder().isThere(service);
+  const publisher = new SlicePublisher({ driver: plan.driver, api, clock, isThere });
+  const slices = new SlicesJudge({
+    now: () => clock.now(),
+    isPublished: () => publisher.isPublished,
+    registeredAt: () => folder().registeredAt(service),
+    isThere,
+    isReachable: () => api.reachability === 'up',
+    violated: (what) => options.violated('dra', undefined, `${plan.driver}: ${what}`),
+  });
+  api.store.changes.subscribe(({ resource, author, after }) => {
+    if (resource === 'resourceslices' && author !== undefined && after === undefined) slices.deleted(author);
+  });
+  return { plan, files, judge, slices };
 }

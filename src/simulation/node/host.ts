@@ -306,6 +306,7 @@ export class Host {
   #judgeRemains(): void {
     this.#remains.housekeeping();
     this.placement?.judge.housekeeping(this.#isAtWork());
+    this.drivers?.dra?.slices.housekeeping(this.#isAtWork());
     this.devices?.judge.housekeeping(this.#isAtWork() ? this.#settledStatuses() : []);
     this.#options.clock.setTimeout(() => this.#judgeRemains(), HOUSEKEEPING_MS);
   }
@@ -319,7 +320,7 @@ export class Host {
       faults: () => apiFaults(this.#faults),
       isGuarded: ({ metadata }) => this.#faults.has('api') && isGuarded(metadata.uid, clock.now(), random),
       witness: {
-        requestBegan: (request) => this.apiJudge.requestBegan(request),
+        requestBegan: (request) => this.#requestBegan(request),
         requestLands: (request) => this.apiJudge.requestLands(request),
         requestEnded: (request, answer) => this.#requestEnded(request, answer),
       },
@@ -329,10 +330,17 @@ export class Host {
     return api;
   }
 
+  #requestBegan(request: RequestUnderWay): void {
+    this.apiJudge.requestBegan(request);
+    if (request.target.resource === 'resourceslices') this.drivers?.dra?.slices.asked(request.connection);
+  }
+
   #requestEnded(request: RequestUnderWay, answer: string): void {
     this.apiJudge.requestEnded(request, answer);
-    const { verb, target } = request;
+    const { verb, target, connection } = request;
     const isRead = verb === 'get' || verb === 'list';
+    if (target.resource === 'resourceslices')
+      this.drivers?.dra?.slices.answered(connection, answer === 'done' && !request.abandoned);
     const { name, subresource = 'pod' } = 'name' in target ? target : { name: undefined };
     this.#options.tally.requests += 1;
     if (target.resource === 'pods' && name !== undefined)

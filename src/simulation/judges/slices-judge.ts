@@ -1,0 +1,62 @@
+/** Whether the cluster counts on the devices of a DRA driver only while it is there. It outlives the agents of its node. */
+export interface SlicesJudgeOptions {
+  readonly now: () => number;
+  readonly isPublished: () => boolean;
+  /** Since when the driver is registered with the agent, Unix ms; undefined where it is not there, or not yet. */
+  readonly registeredAt: () => number | undefined;
+  readonly isThere: () => boolean;
+  /** Whether the API server answers. */
+  readonly isReachable: () => boolean;
+  readonly violated: (what: string) => void;
+}
+
+/** Longer than an agent waits for a driver that is gone, and than the first pause after a request that has failed. */
+const KEPT_MS = 45_000;
+/** A deletion that has begun while the driver was away may come so late. */
+const LATE_MS = 60_000;
+/** A request so long after the one before it is not about the same. */
+const PAUSE_MS = 5_000;
+
+export class SlicesJudge {
+  readonly #options: SlicesJudgeOptions;
+  /** Since when they are there without their driver, Unix ms. */
+  #since: number | undefined;
+  /** By the connection of an agent: when what it asked for last was done, Unix ms. */
+  readonly #done = new Map<number, number>();
+  /** Those that have done all that is to be done first: an agent begins with the deletion of all ResourceSlices, and tries until it is done. */
+  readonly #begun = new Set<number>();
+
+  constructor(options: SlicesJudgeOptions) {
+    this.#options = options;
+  }
+
+  /** `isAtWork`: an agent is there, and not on its way up. */
+  housekeeping(isAtWork: boolean): void {
+    const { now, isPublished, isThere, isReachable, violated } = this.#options;
+    if (!isAtWork || !isReachable() || isThere() || !isPublished()) {
+      this.#since = undefined;
+      return;
+    }
+    this.#since ??= now();
+    if (now() - this.#since > KEPT_MS) violated('its ResourceSlices are kept, and it is gone');
+  }
+
+  /** The agent with that connection asks for ResourceSlices: after a failure it tries again some time later. */
+  asked(connection: number): void {
+    const { now } = this.#options;
+    if (now() - (this.#done.get(connection) ?? now()) > PAUSE_MS) this.#begun.add(connection);
+    this.#done.delete(connection);
+    this.#since = undefined;
+  }
+
+  answered(connection: number, isDone: boolean): void {
+    if (isDone) this.#done.set(connection, this.#options.now());
+    this.#since = undefined;
+  }
+
+  deleted(connection: number): void {
+    const { now, registeredAt, violated } = this.#options;
+    if (this.#begun.has(connection) && now() - (registeredAt() ?? now()) > LATE_MS)
+      violated('its ResourceSlices are deleted, and it is there');
+  }
+}
