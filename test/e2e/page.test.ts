@@ -6,7 +6,7 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import type { EvictionExplanation } from '../../src/agent/policies/eviction/explanation.ts';
 import { describeInBrowser } from '../support/browser.ts';
-import { DaemonBed, type Daemon, type RunningCommand, startStatelet } from '../support/daemon.ts';
+import { DaemonBed, type Daemon, printedAddress, startStatelet } from '../support/daemon.ts';
 import { PageBed, podRow } from '../support/page-bed.ts';
 import { put } from '../agent/sources/support.ts';
 import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
@@ -62,14 +62,6 @@ const explanation = {
 async function addressOf(daemon: Daemon): Promise<string> {
   const line = await daemon.logged('the page', ({ msg }) => msg.startsWith('the page of this node'));
   return (line as { url?: string }).url ?? '';
-}
-
-/** The first line, which is the address. */
-async function printed({ child }: RunningCommand): Promise<string> {
-  let text = '';
-  child.stdout?.on('data', (more: string) => (text += more));
-  await waitFor(() => text.includes('\n'), { what: 'the address' });
-  return text.trim();
 }
 
 describeInBrowser('the page', (browser) => {
@@ -203,7 +195,7 @@ describeInBrowser('the page', (browser) => {
       await picture('eviction');
       const served = startStatelet('ui', '--root-dir', bed.rootDir);
       try {
-        await page.goto(`${await printed(served)}#/chart/supervisor`);
+        await page.goto(`${await printedAddress(served)}#/chart/supervisor`);
         await page.locator('.leaf.active[data-state="Runtime.Ready"]').waitFor();
         await page.locator('li', { hasText: 'the container runtime is ready' }).waitFor();
         await expectAccessible();
@@ -232,7 +224,7 @@ describeInBrowser('the page', (browser) => {
     await daemon.running('web');
     const served = command === 'ui' ? startStatelet('ui', '--root-dir', bed.rootDir) : undefined;
     try {
-      const url = served ? await printed(served) : await addressOf(daemon);
+      const url = served ? await printedAddress(served) : await addressOf(daemon);
       for (const name of LASTING_CHARTS) {
         await page.goto(`${url}#/chart/${name}`);
         await page.locator(`.chart[aria-label^="The chart ${name}, in "] .leaf.active`).first().waitFor();

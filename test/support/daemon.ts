@@ -50,6 +50,14 @@ export function startStatelet(...args: string[]): RunningCommand {
   return { child, result: promise };
 }
 
+/** Of a page: the first line that the command prints. */
+export async function printedAddress({ child }: RunningCommand): Promise<string> {
+  let text = '';
+  child.stdout?.on('data', (more: string) => (text += more));
+  await waitFor(() => text.includes('\n'), { what: 'the address' });
+  return text.trim();
+}
+
 /** A line of the daemon's log; pods are named `namespace/name`. */
 export interface LogLine {
   readonly level: string;

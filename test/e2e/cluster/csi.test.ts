@@ -14,16 +14,17 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { CSINode, PersistentVolumeClaim, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
 import { loopsBelow, makeBlockDevice, removeBlockDevices } from '../../support/block-devices.ts';
+import { describeInBrowser } from '../../support/browser.ts';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { mountsBelow } from '../../support/containerd/wipe.ts';
-import { NODE_NAME, statelet } from '../../support/daemon.ts';
+import { NODE_NAME, printedAddress, startStatelet, statelet } from '../../support/daemon.ts';
 import {
   type CsiCall,
   mountsOf,
   TestCsiDriver,
   type TestCsiDriverOptions,
 } from '../../support/test-csi-driver.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../../support/wait-for.ts';
 
 const DRIVER = 'disk.csi.test';
 const IN_STORAGE = '/apis/storage.k8s.io/v1';
@@ -88,6 +89,23 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
     join(cluster.bed.rootDir, 'plugins/kubernetes.io/csi', driver, sha256(handle));
   const volumeDir = (pod: Pod, name: string) =>
     join(cluster.bed.rootDir, 'pods', pod.metadata.uid, 'volumes/kubernetes.io~csi', name);
+  const volumeName = (driver: string, claim: string) => `kubernetes.io/csi/${driver}^handle of ${claim}`;
+  const attachment = async (driver: string, claim: string, status: object) => {
+    const name = `csi-${sha256(`handle of ${claim}${driver}${NODE_NAME}`)}`;
+    await cluster.controlPlane.apply({
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'VolumeAttachment',
+      metadata: { name },
+      spec: { attacher: driver, nodeName: NODE_NAME, source: { persistentVolumeName: `pv-${claim}` } },
+    });
+    await cluster.controlPlane.patch(`${IN_STORAGE}/volumeattachments/${name}/status`, { status });
+  };
+  /** As an external attacher and its controller do. */
+  const attach = async (driver: string, claim: string) => {
+    await attachment(driver, claim, { attached: true, attachmentMetadata: { device: 'xvdb' } });
+    const volumesAttached = [{ name: volumeName(driver, claim), devicePath: '' }];
+    await cluster.controlPlane.patch(`/api/v1/nodes/${NODE_NAME}/status`, { status: { volumesAttached } });
+  };
   const inUse = async () => (await cluster.node()).status?.volumesInUse ?? [];
   beforeAll(() => void (storage = mkdtempSync(join(tmpdir(), 'statelet-csi-'))));
   afterEach(async () => {
@@ -199,28 +217,37 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
     await csiDriver({ attachRequired: true }, name);
     const driver = open({ name });
     await driver.start();
-    const handle = await bound('far', { driver: name });
+    await bound('far', { driver: name });
     await mounting('waiting', claimed('far'));
-    const volume = `kubernetes.io/csi/${name}^${handle}`;
-    await waitFor(async () => (await inUse()).includes(volume), {
+    await waitFor(async () => (await inUse()).includes(volumeName(name, 'far')), {
       what: 'the volume to be in use',
       pauseMs: 100,
     });
     expect(driver.calls).toEqual([]);
-    const attachment = `csi-${sha256(handle + name + NODE_NAME)}`;
-    await cluster.controlPlane.apply({
-      apiVersion: 'storage.k8s.io/v1',
-      kind: 'VolumeAttachment',
-      metadata: { name: attachment },
-      spec: { attacher: name, nodeName: NODE_NAME, source: { persistentVolumeName: 'pv-far' } },
-    });
-    const status = { attached: true, attachmentMetadata: { device: 'xvdb' } };
-    await cluster.controlPlane.patch(`${IN_STORAGE}/volumeattachments/${attachment}/status`, { status });
-    const volumesAttached = [{ name: volume, devicePath: '' }];
-    await cluster.controlPlane.patch(`/api/v1/nodes/${NODE_NAME}/status`, { status: { volumesAttached } });
+    await attach(name, 'far');
     await cluster.podIsReady('waiting');
     expect(driver.staged).toMatchObject([{ publishContext: { device: 'xvdb' } }]);
     expect(driver.published).toMatchObject([{ publishContext: { device: 'xvdb' } }]);
+  });
+
+  describeInBrowser('on the page', (browser) => {
+    test('a pod says which volume it waits for, and that it waits no more', async () => {
+      const name = 'shown.csi.test';
+      await csiDriver({ attachRequired: true }, name);
+      await open({ name }).start();
+      await bound('shown', { driver: name });
+      await mounting('shown', claimed('shown'));
+      const page = await browser.newPage();
+      page.setDefaultTimeout(PATIENCE_MS);
+      const served = startStatelet('ui', '--root-dir', cluster.bed.rootDir);
+      await page.goto(`${await printedAddress(served)}#/pod/default/shown`);
+      await page.getByText(`for volume ${volumeName(name, 'shown')} to be attached`).waitFor();
+      await attach(name, 'shown');
+      await page.getByText('runs as its spec says').waitFor();
+      await page.close();
+      served.child.kill();
+      await served.result;
+    });
   });
 
   test('a pod whose volume cannot be attached since the node has as many as it can have fails after two minutes', async () => {
@@ -229,17 +256,10 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
     const info = { maxVolumes: 7 };
     const driver = open({ name, info });
     await driver.start();
-    const handle = await bound('beyond', { driver: name });
+    await bound('beyond', { driver: name });
     await mounting('beyond', claimed('beyond'));
-    const attachment = `csi-${sha256(handle + name + NODE_NAME)}`;
-    await cluster.controlPlane.apply({
-      apiVersion: 'storage.k8s.io/v1',
-      kind: 'VolumeAttachment',
-      metadata: { name: attachment },
-      spec: { attacher: name, nodeName: NODE_NAME, source: { persistentVolumeName: 'pv-beyond' } },
-    });
-    const status = { attached: false, attachError: { message: 'no slot is free', errorCode: 8 } };
-    await cluster.controlPlane.patch(`${IN_STORAGE}/volumeattachments/${attachment}/status`, { status });
+    const attachError = { message: 'no slot is free', errorCode: 8 };
+    await attachment(name, 'beyond', { attached: false, attachError });
     await cluster.told('beyond', 'no slot is free');
     const why = async () => (await statelet('why', '--root-dir', cluster.bed.rootDir, 'beyond')).stdout;
     expect(await why()).toContain('no slot is free');
