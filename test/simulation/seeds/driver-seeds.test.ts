@@ -7,10 +7,16 @@ import { simulate } from '../../../src/simulation/simulation.ts';
 describe('I1 to I10 and the rules of drivers hold', () => {
   test.each([1, 2, 5, 8, 9, 10, 14])('seed %d, with all faults', (seed) => holdsFor(seed, ALL_FAULTS));
   test.each([1, 3])('seed %d, without faults', (seed) => holdsFor(seed, []));
+  // Pods hear of claims that are made for them only after they have come.
+  test('seed 3, without faults, with many pods', () => holdsFor(3, [], { pods: 15, hours: 0.2 }));
 });
 
-async function holdsFor(seed: number, faults: typeof ALL_FAULTS): Promise<void> {
-  const run = { seed, nodes: 1, pods: 6, hours: 0.5, faults, drivers: DRIVER_KINDS };
+async function holdsFor(
+  seed: number,
+  faults: typeof ALL_FAULTS,
+  size = { pods: 6, hours: 0.5 },
+): Promise<void> {
+  const run = { seed, nodes: 1, ...size, faults, drivers: DRIVER_KINDS };
   const { violation, story, tally } = await simulate(run);
   expect({ violation, story }).toEqual({ violation: undefined, story: [] });
   expect(tally.volumesPublished + tally.claimsPrepared).toBeGreaterThan(0);

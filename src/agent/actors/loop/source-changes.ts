@@ -1,3 +1,4 @@
+import { equalJson } from '../../policies/formats/canonical-json.ts';
 import { needsReadinessSync } from '../../policies/status/status-changes.ts';
 import { Subject } from 'rxjs';
 import { isMirrorPod } from '../../policies/pod/pod-kinds.ts';
@@ -74,8 +75,9 @@ export class SourceChanges {
   /** Its status at the API server has changed. As a rule this node has written it, and there is nothing to do. */
   reconcile(pod: Pod): void {
     const { desired, registry, resizes } = this.#parts;
+    const before = desired.get(pod.metadata.uid);
     desired.set(pod);
-    if (!isMirrorPod(pod) && needsReadinessSync(pod))
+    if (!isMirrorPod(pod) && (needsReadinessSync(pod) || !hasSameClaims(before, pod)))
       registry.send(pod.metadata.uid, { type: 'SyncPodSync', pod: resizes.asAllocated(pod) });
   }
 
@@ -89,6 +91,13 @@ export class SourceChanges {
   #log(pods: readonly Pod[], message: string): void {
     for (const { metadata } of pods) this.#context.logger.info(podFields(metadata), message);
   }
+}
+
+/** Which claims were made for the pod, only its status says. */
+function hasSameClaims(before: Pod | undefined, { status: after }: Pod): boolean {
+  return (['resourceClaimStatuses', 'extendedResourceClaimStatus'] as const).every((field) =>
+    equalJson(before?.status?.[field] ?? null, after?.[field] ?? null),
+  );
 }
 
 function age({ metadata }: Pod): string {
