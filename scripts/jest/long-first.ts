@@ -10,26 +10,31 @@ const { default: TestSequencer } = createRequire(import.meta.url)(
 
 /** The files that take longest, the longest first: begun last, one of them would keep one worker busy after all others have ended. */
 const LONG = [
+  'simulation/seeds/',
+  'e2e/cri/node/cgroup-v2',
+  'paths/eviction/',
   'e2e/cluster/tokens',
   'e2e/cri/runtime/death',
-  'e2e/cluster/volumes',
-  'simulation/seeds/',
   'simulation/several-nodes',
-  'e2e/cri/node/eviction',
-  'e2e/cluster/server-faults',
-  'e2e/cri/runtime/faulty-calls',
+  'paths/pod/',
   'e2e/page',
   'paths/embedded',
+  'e2e/cri/runtime/faulty-calls',
   'e2e/death',
-  'e2e/cri/runtime/recovery',
-  'e2e/run-once',
-  'e2e/cluster/pulls',
-  'paths/eviction/',
-  'simulation/simulation',
+  'e2e/cri/node/reboot',
+  'runtime/volumes/block-device',
+  'cluster/watches/reflect-on-faulty-server',
+  'package.test',
+  'e2e/hostile-texts',
+  'e2e/cluster/volumes',
+  'volumes/kinds/atomic-writer-faults',
+  'runtime/volumes/volume-deaths',
   'e2e/',
   'embedded/',
+  'simulation/simulation',
+  'recorder/replay',
   'paths/',
-].map((path) => `/test/${path}`);
+].map((path) => `/${path}`);
 
 /**
  * Jest knows how long files took on this machine. Where it does not, as in a new checkout, the order of `LONG` counts, and files that start
