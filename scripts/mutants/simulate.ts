@@ -8,7 +8,7 @@ const DRIVERS = { ...NODE, drivers: DRIVER_KINDS };
 /** On these, each mutant of drivers is noticed. Many pods share volumes and claims. */
 const WITH_DRIVERS: readonly SimulationOptions[] = [
   { ...DRIVERS, seed: 1, faults: [] },
-  { ...DRIVERS, seed: 3, pods: 15, hours: 0.2, faults: [] },
+  { ...DRIVERS, seed: 10, pods: 30, hours: 0.15, faults: [] },
   { ...DRIVERS, seed: 1, pods: 15, hours: 0.2, faults: [] },
   { ...DRIVERS, seed: 3, pods: 3, faults: ['drivers'] },
   { ...DRIVERS, seed: 2 },
