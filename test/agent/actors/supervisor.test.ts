@@ -56,6 +56,21 @@ describe('on the embedded runtime', () => {
     await agent.until('uid-web', '');
   });
 
+  test('a pod is told which claims have been made for it, though only its status has changed', async () => {
+    agent.ready();
+    const web = apiPod('web', 'uid-web');
+    agent.add(web);
+    await agent.until('uid-web', 'Syncing.Settled');
+    const told = () => agent.supervisor.registry.get('uid-web')?.actor.getSnapshot().context.pod.status;
+    const reconcile = (status: Pod['status']) =>
+      agent.supervisor.send({ type: 'CONFIG.RECONCILE', source: 'api', pods: [{ ...web, status }] });
+    reconcile({ phase: 'Running' });
+    expect(told()).toBeUndefined();
+    const resourceClaimStatuses = [{ name: 'gpu', resourceClaimName: 'web-gpu' }];
+    reconcile({ phase: 'Running', resourceClaimStatuses });
+    expect(told()).toMatchObject({ resourceClaimStatuses });
+  });
+
   test('10: the second static pod of a full name waits for the first to end', async () => {
     agent.ready();
     const first = staticPod('web', 'uid-1');
