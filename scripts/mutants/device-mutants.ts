@@ -69,10 +69,10 @@ export const DEVICE_MUTANTS: readonly Mutant[] = [
   {
     name: 'started-before-checkpoint',
     breaks:
-      'A pod starts before the disk has its devices: an agent that is killed then gives them to others (devices, I10)',
+      'A pod starts though the disk could not be told of its devices: an agent that is killed then gives them to others (devices, I10)',
     file: MANAGER,
     find: `    await this.#write();\n    this.#unwritten.delete(uid);`,
-    replace: `    void this.#write();\n    this.#unwritten.delete(uid);`,
+    replace: `    this.#unwritten.delete(uid);\n    await this.#write();`,
   },
   {
     name: 'outdated-assignment-kept',
