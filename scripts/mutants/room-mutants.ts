@@ -197,14 +197,6 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     replace: `this.#parts.known.written(pod.metadata.uid)`,
   },
   {
-    name: 'resize-call-not-remembered',
-    breaks:
-      'What a call may have changed that was lost is not told again when the resize is taken back (I10)',
-    file: RESIZER,
-    find: `(before) => ({ ...before, isUncertain: true })`,
-    replace: `(before) => before`,
-  },
-  {
     name: 'sandbox-record-ignored',
     breaks: 'A next agent takes the spec for what a pod was admitted with (admission, I10)',
     file: RESIZES,
