@@ -70,7 +70,7 @@ export function rowsOf(report: Report): Readonly<Record<string, Compared>> {
     'start, till all run (ms)': calls(({ startMs }) => startMs),
     'end, till all are gone (ms)': calls(({ endMs }) => endMs),
     'restart of a container (ms)': beside('bare calls', median(restartMs), median(bareRestartMs)),
-    'start, beside the kubelet (ms)': agents(({ startMs }) => startMs),
+    ...(kubelet.length > 0 && { 'start, beside the kubelet (ms)': agents(({ startMs }) => startMs) }),
     'CPU for the start (s)': agents(({ cpuSeconds }) => cpuSeconds),
     [`${idleFor}: anonymous memory (MiB)`]: atRest(({ memory }) => memory.anonymousMiB),
     [`${idleFor}: resident memory (MiB)`]: atRest(({ memory }) => memory.residentMiB),

@@ -61,7 +61,7 @@ describe('on the embedded runtime', () => {
     const web = apiPod('web', 'uid-web');
     agent.add(web);
     await agent.until('uid-web', 'Syncing.Settled');
-    const told = () => agent.supervisor.registry.get('uid-web')?.actor.getSnapshot().context.pod.status;
+    const told = () => agent.supervisor.registry.get('uid-web')?.actor.getSnapshot().context.pod?.status;
     const reconcile = (status: Pod['status']) =>
       agent.supervisor.send({ type: 'CONFIG.RECONCILE', source: 'api', pods: [{ ...web, status }] });
     reconcile({ phase: 'Running' });
