@@ -45,8 +45,9 @@ export class HollowUse {
   summary(): Summary {
     const { nodeName, memory, capacityBytes, now } = this.#parts;
     const atMs = now();
-    const pods = this.#pods(atMs);
-    const availableBytes = memory?.at(atMs).left.get('memory.available') ?? capacityBytes;
+    const use = memory?.at(atMs);
+    const pods = this.#pods(atMs, use?.bytesOf);
+    const availableBytes = use?.left.get('memory.available') ?? capacityBytes;
     const system = cpuStats(SYSTEM_MILLICPU, this.#startedAt, atMs);
     const running = sumOf(
       pods.map(({ cpu }) => cpu),
@@ -62,9 +63,11 @@ export class HollowUse {
     return { node: { nodeName, startTime, cpu, memory: used }, pods };
   }
 
-  #pods(atMs: number): readonly (PodStats & { readonly cpu: Known })[] {
-    const { runtime, memory } = this.#parts;
-    const bytesOf = memory?.at(atMs).bytesOf;
+  #pods(
+    atMs: number,
+    bytesOf: ReadonlyMap<string, number> | undefined,
+  ): readonly (PodStats & { readonly cpu: Known })[] {
+    const { runtime } = this.#parts;
     return runtime.uids().flatMap((uid) => {
       for (const sandbox of runtime.sandboxesOf(uid))
         if (sandbox.ready) return this.#pod(sandbox, bytesOf?.get(uid) ?? 0, atMs);
