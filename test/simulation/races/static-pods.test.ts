@@ -142,6 +142,42 @@ describe('a static pod that has ended, of which nothing is left in the runtime',
   });
 });
 
+describe('a static pod that starts nothing more, of which a part is left in the runtime when the next agent comes', () => {
+  async function partRemoved(endsAfter: string) {
+    const agent = new SimulatedAgent();
+    const containers = [
+      container('first', 'run exit-after=5s'),
+      container('second', `run exit-after=${endsAfter}`),
+    ];
+    const uid = agent.create('job', podSpec({ restartPolicy: 'Never', containers }), 'file');
+    await agent.clock.advance(30_000);
+    agent.crash(10_000);
+    const [sandbox] = agent.runtime.sandboxesOf(uid);
+    const removed = agent.runtime.connect().removeContainer(sandbox!.containers[0]!.id);
+    agent.runtime.killSandbox(sandbox!.id, { withContainers: true });
+    await agent.clock.advance(60_000);
+    await removed;
+    expect(agent.state(uid)).toBe('Terminated.Finished');
+    const { phase, containerStatuses = [] } = agent.host.sources.object('job')?.status ?? {};
+    return { agent, phase, exitCodes: containerStatuses.map(({ state }) => state?.terminated?.exitCode) };
+  }
+
+  test('and that had ended: its mirror pod shows that it succeeded, and nothing more is written', async () => {
+    const { agent, phase, exitCodes } = await partRemoved('5s');
+    expect([phase, exitCodes]).toEqual(['Succeeded', [0, 0]]);
+    const before = agent.history.length;
+    await agent.clock.advance(60_000);
+    expect(agent.told('job', /^patch/, before)).toEqual([]);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+
+  test('and that ended meanwhile: it has failed, and the container that is gone ended as its mirror pod says', async () => {
+    const { agent, phase, exitCodes } = await partRemoved('60s');
+    expect([phase, exitCodes]).toEqual(['Failed', [0, 137]]);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+});
+
 test('a mirror pod that somebody deletes, with a grace period, just as its static pod has ended: another one shows the end', async () => {
   const agent = new SimulatedAgent();
   const once = podSpec({ restartPolicy: 'Never', containers: [container('main', 'run exit-after=5s')] });

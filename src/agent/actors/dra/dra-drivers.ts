@@ -9,6 +9,7 @@ import type {
 } from '../../plugins/registration/plugin-handler.ts';
 import { DraDriver } from '../../runtime/dra/dra-driver.ts';
 import type { DraNode } from '../../runtime/dra/dra-node.ts';
+import type { ResourceSlices } from '../../cluster/objects/resource-slices.ts';
 import type { Dial } from '../../../system/grpc/grpc-client.ts';
 import { untilDone } from '../../../system/until-done.ts';
 import { StateletError } from '../../../types/errors.ts';
@@ -19,8 +20,7 @@ export interface DraDriversParts {
   readonly dra: DraNode;
   /** Default: the sockets of drivers. */
   readonly dial?: Dial | undefined;
-  /** Deletes the ResourceSlices of this node: of one driver, or of all. */
-  readonly removeSlices: (driver: string | undefined, signal: AbortSignal) => Promise<void>;
+  readonly slices: Pick<ResourceSlices, 'remove'>;
 }
 
 /** The kubelet's. */
@@ -46,7 +46,7 @@ export class DraDrivers {
     return new Map([[DRA_PLUGIN_TYPE, handler]]);
   }
 
-  /** Until drivers register, and tell of their devices anew, no pod is to come for them. */
+  /** No pod is to come for the devices of a driver until it registers. */
   start(): void {
     void this.#removeSlices(undefined, this.#life.signal).catch(() => undefined);
   }
@@ -107,7 +107,9 @@ export class DraDrivers {
   #removeSlices(driver: string | undefined, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#core;
     const whose = driver === undefined ? 'this node' : `the DRA driver ${driver}`;
-    return untilDone(clock, () => this.#parts.removeSlices(driver, signal), {
+    // A driver that has registered while the server did not answer has told of its devices, and is given up by its own actor.
+    const isSpared = (name: string) => name !== driver && this.#drivers.has(name);
+    return untilDone(clock, () => this.#parts.slices.remove(driver, isSpared, signal), {
       ...REMOVAL_RETRY,
       signal,
       onFailure: (problem) =>

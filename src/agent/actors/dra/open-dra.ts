@@ -18,12 +18,7 @@ export interface DraDeps {
 
 export function openDra(core: AgentCore, { dra, api, nodeName, dial }: DraDeps): NodeDra {
   const claims = new ResourceClaims(core, dra);
-  const slices = new ResourceSlices(api, nodeName);
-  const drivers = new DraDrivers(core, {
-    dra,
-    dial,
-    removeSlices: (driver, signal) => slices.remove(driver, signal),
-  });
+  const drivers = new DraDrivers(core, { dra, dial, slices: new ResourceSlices(api, nodeName) });
   return {
     handlers: drivers.handlers,
     start: () => drivers.start(),

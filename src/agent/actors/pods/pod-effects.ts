@@ -17,7 +17,7 @@ import {
   namesWithoutBackOff,
   resyncReason,
 } from '../../policies/pod-actions/after-sync.ts';
-import { computePodActions, type PodActions } from '../../policies/pod-actions/pod-actions.ts';
+import { computePodActions, type PodActions, startsNoMore } from '../../policies/pod-actions/pod-actions.ts';
 import {
   generateAPIPodStatus,
   hasRunToItsEnd,
@@ -29,6 +29,7 @@ import {
   resultBeforeRestart,
   withRemembered,
 } from '../../policies/status/remembered-containers.ts';
+import { containerID } from '../../policies/status/container-state.ts';
 import { isLocalPod, isManifestPod, isStaticPod } from '../../policies/pod/pod-kinds.ts';
 import { notMounted, type ResyncReason } from '../../policies/pod-actions/back-off.ts';
 import { isRunning } from '../../policies/cri/runtime-pod-status.ts';
@@ -49,7 +50,7 @@ import { type PodNode, PrepareError } from '../../runtime/node/pod-node.ts';
 import { type PodRuntime, RESIZE_ERROR } from '../../runtime/pods/pod-runtime.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorKind, type ErrorKind, StateletError } from '../../../types/errors.ts';
-import type { Container, Pod } from '../../../types/kubernetes.ts';
+import type { Container, Pod, PodStatus } from '../../../types/kubernetes.ts';
 import type { PodAllocation, RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import type { RuntimeWatch } from '../node/runtime-watch.ts';
 import type { ContainerExitLog } from './container-exit-log.ts';
@@ -117,7 +118,7 @@ async function syncPod(deps: Deps, context: PodContext, signal: AbortSignal): Pr
     return { type: 'SYNC_FAILED', reason: { kind: 'networkNotReady' }, again: false };
   }
 
-  const unprepared = await prepare(deps, context, before, signal);
+  const unprepared = await prepare(deps, context, before, actuated, signal);
   if (unprepared !== undefined) return unprepared;
   if (deps.probes.addPod(pod)) report(deps, context, before);
   const actions = decide(deps, pod, before, actuated);
@@ -234,11 +235,11 @@ async function prepare(
   deps: Deps,
   context: PodContext,
   before: RuntimePodStatus,
+  actuated: PodAllocation | undefined,
   signal: AbortSignal,
 ): Promise<PodEvent | undefined> {
   const { node, recorder, statusManager, clock } = deps;
   const { uid, lastOutcome } = context;
-  const actuated = actuatedOf(podOf(context), before);
   // The cgroup of the pod has what was actuated, until the resize changes it.
   const pod = podAsAllocated(podOf(context), actuated);
   try {
@@ -321,7 +322,7 @@ function statusFacts(
   pod: Pod,
   podStatus: RuntimePodStatus,
 ): PodStatusFacts {
-  const previous = deps.statusManager.get(uid);
+  const previous = previousStatus(deps, pod, podStatus);
   const results = deps.probes.results(uid);
   const { agentStartedAt } = deps.probes;
   const known = (id: string) => deps.node.knownContainer(uid, id);
@@ -352,6 +353,24 @@ function statusFacts(
   // Recorded once: the pod has failed from now on.
   deps.recorder.event(pod.metadata, 'Normal', DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message);
   return { ...facts, override: DEADLINE_EXCEEDED };
+}
+
+/**
+ * What was reported last. A static pod that starts nothing more goes on from what an earlier agent wrote into its mirror pod: how containers
+ * have ended that are gone from the runtime. A mirror pod that knows no container of this life tells of an earlier one.
+ */
+function previousStatus(
+  { statusManager, runtime }: Deps,
+  pod: Pod,
+  podStatus: RuntimePodStatus,
+): PodStatus | undefined {
+  const { uid } = pod.metadata;
+  const known = statusManager.get(uid);
+  if (statusManager.entry(uid) || !isStaticPod(pod) || !startsNoMore(pod, podStatus)) return known;
+  const served = statusManager.servedOf(pod);
+  const ids = podStatus.containers.map(({ id }) => containerID(runtime.name, id));
+  const isOfThisLife = served?.containerStatuses?.some(({ containerID: id = '' }) => ids.includes(id));
+  return isOfThisLife ? { ...known, ...served } : known;
 }
 
 /** A pod that ended before its deadline has kept it. */

@@ -64,6 +64,11 @@ export class StatusManager {
     return this.#entries.get(uid)?.status ?? this.#recalled.get(uid);
   }
 
+  /** Of a static pod, what its mirror pod shows. */
+  servedOf(pod: Pod): PodStatus | undefined {
+    return this.#mirrorPods.ownMirrorPodOf(pod)?.status;
+  }
+
   entry(uid: string): VersionedStatus | undefined {
     return this.#entries.get(uid);
   }
@@ -97,7 +102,7 @@ export class StatusManager {
   }
 
   /** Nothing is left of the pod on this node: the status is its last one, and the API server may forget the pod. */
-  terminate(pod: Pod, served = this.#mirrorPods.ownMirrorPodOf(pod)?.status ?? pod.status): void {
+  terminate(pod: Pod, served = this.servedOf(pod) ?? pod.status): void {
     // What the API server has (`served`) of a static pod that ends before a status of it was kept must not be emptied.
     const before = this.#statusOf(pod, served);
     this.#keep({ pod, status: terminatedStatus(pod, before), forced: true, podIsFinished: true });

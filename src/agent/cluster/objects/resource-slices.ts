@@ -12,8 +12,12 @@ export class ResourceSlices {
     this.#nodeName = nodeName;
   }
 
-  /** Of one driver, or of all. A server that has no ResourceSlices has none of this node. */
-  async remove(driver: string | undefined, signal: AbortSignal): Promise<void> {
+  /** Of one driver, or of all but those that are spared. A server that has no ResourceSlices has none of this node. */
+  async remove(
+    driver: string | undefined,
+    isSpared: (driver: string) => boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
     const ofDriver = driver === undefined ? '' : `,spec.driver=${driver}`;
     const fieldSelector = `spec.nodeName=${this.#nodeName}${ofDriver}`;
     try {
@@ -21,7 +25,9 @@ export class ResourceSlices {
         { resource: 'resourceslices' },
         { fieldSelector, signal },
       );
-      for (const { metadata } of items) await this.#delete(metadata?.name ?? '', metadata?.uid ?? '', signal);
+      for (const { metadata, spec } of items) {
+        if (!isSpared(spec.driver)) await this.#delete(metadata?.name ?? '', metadata?.uid ?? '', signal);
+      }
     } catch (error) {
       if (!hasReason(error, 'NotFound')) throw error;
     }

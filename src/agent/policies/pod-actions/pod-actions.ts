@@ -94,13 +94,22 @@ function ephemeralToStart(facts: PodFacts): readonly number[] {
 /** There is no usable sandbox: a new one is created, unless the pod has run and none of its containers may run again. */
 function startAnew(facts: PodFacts, attempt: number): Choice {
   const { pod, podStatus } = facts;
-  const hasRun = attempt !== 0 && podStatus.containers.length > 0;
-  if (hasRun && pod.spec.restartPolicy === 'Never') return { createSandbox: false };
+  if (runsOnce(pod, podStatus, attempt)) return { createSandbox: false };
   const containersToStart = pod.spec.containers.flatMap((container, index) =>
     isDone(facts, container) ? [] : [index],
   );
   if (containersToStart.length === 0) return { createSandbox: false };
   return (pod.spec.initContainers ?? []).length > 0 ? { initContainersToStart: [0] } : { containersToStart };
+}
+
+function runsOnce({ spec }: Pod, { containers }: RuntimePodStatus, attempt: number): boolean {
+  return attempt !== 0 && containers.length > 0 && spec.restartPolicy === 'Never';
+}
+
+/** Whether the pod has run, and no container of it starts again: it has no usable sandbox and gets no other one. */
+export function startsNoMore(pod: Pod, podStatus: RuntimePodStatus): boolean {
+  const { changed, attempt } = podSandboxChanged(pod, podStatus);
+  return changed && runsOnce(pod, podStatus, attempt);
 }
 
 /** The container has succeeded, and its policy restarts it only on failure. */

@@ -2,6 +2,8 @@
 import type { Container, ContainerState, ContainerStatus, Pod } from '../../../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import { rfc3339 } from '../formats/time.ts';
+import { isStaticPod } from '../pod/pod-kinds.ts';
+import { startsNoMore } from '../pod-actions/pod-actions.ts';
 import { containerStatusByName, isRestartableInitContainer } from '../pod-actions/restart.ts';
 import { RESTARTING_ALL_CONTAINERS } from './phase.ts';
 
@@ -113,6 +115,19 @@ export function inferredCompletion(
     ...status,
     state: { terminated: { exitCode: 0, reason: 'Completed', message: INITIALIZED_ANYWAY } },
   };
+}
+
+/**
+ * The end of a container without instance in a static pod that starts nothing more, as the kubelet reports it of a pod that has been
+ * terminated. A pod of the API server has the status there, which `forgottenContainerStatus` builds upon.
+ */
+export function inferredEnd(
+  { pod, podStatus }: ContainerFacts,
+  status: ContainerStatus,
+): ContainerStatus | undefined {
+  if (!isStaticPod(pod) || !startsNoMore(pod, podStatus)) return undefined;
+  const terminated = status.state?.terminated ?? inferredTermination(CONTAINER_STATUS_UNKNOWN, ENDED_UNSEEN);
+  return { ...status, state: { terminated } };
 }
 
 /** A reported end is kept, `containerID` included; from any other state the container goes back to waiting. */

@@ -27,6 +27,7 @@ import {
   containerState,
   forgottenContainerStatus,
   inferredCompletion,
+  inferredEnd,
 } from './container-state.ts';
 import { compareTexts } from '../formats/text-order.ts';
 
@@ -72,8 +73,8 @@ function statusesOf(
     const [newest, before] = newestFirst(instances.get(container.name) ?? []);
     if (newest === undefined) {
       const status = forgottenContainerStatus(facts, container, old);
-      const completed = inferredCompletion(facts, kind, container, status);
-      return completed ?? withStartFailure(facts, container, status);
+      const ended = inferredCompletion(facts, kind, container, status) ?? inferredEnd(facts, status);
+      return ended ?? withStartFailure(facts, container, status);
     }
     const status = knownContainerStatus(facts, newest, before, old);
     return kind === 'init' && hasSucceeded(facts, container)

@@ -30,7 +30,10 @@ const api = {
   list: (_: unknown, { fieldSelector }: ListOptions = {}) => {
     lists.push(fieldSelector);
     refusal('list');
-    const items = ['one', 'two'].map((name) => ({ metadata: { name, uid: `uid-${name}` } }));
+    const items = ['one', 'two'].map((name) => ({
+      metadata: { name, uid: `uid-${name}` },
+      spec: { driver: `${name}.dra.test` },
+    }));
     return Promise.resolve({ metadata: { resourceVersion: '1' }, items });
   },
   delete: ({ name }: ObjectReference, { uid }: DeleteOptions = {}) => {
@@ -39,7 +42,8 @@ const api = {
     return Promise.resolve();
   },
 } as unknown as Pick<ApiServer, 'list' | 'delete'>;
-const remove = async (driver?: string) => new ResourceSlices(api, 'node-a').remove(driver, NEVER_ABORTED);
+const remove = async (driver?: string, isSpared: (driver: string) => boolean = () => false) =>
+  new ResourceSlices(api, 'node-a').remove(driver, isSpared, NEVER_ABORTED);
 
 test('those of this node are deleted, of all drivers or of one, and none that was made anew', async () => {
   await remove();
@@ -49,6 +53,14 @@ test('those of this node are deleted, of all drivers or of one, and none that wa
     ['one', 'uid-one'],
     ['two', 'uid-two'],
   ]);
+});
+
+test('those of a driver that is spared stay, also where that becomes known only between two deletions', async () => {
+  await remove(undefined, (driver) => driver === 'one.dra.test' || deleted.length > 0);
+  expect(deleted).toEqual([['two', 'uid-two']]);
+  deleted = [];
+  await remove(undefined, () => deleted.length > 0);
+  expect(deleted).toEqual([['one', 'uid-one']]);
 });
 
 test('one that is gone or made anew does not keep the others', async () => {

@@ -5,6 +5,7 @@ import {
   containerState,
   forgottenContainerStatus,
   inferredCompletion,
+  inferredEnd,
 } from '../../../../src/agent/policies/status/container-state.ts';
 import type { ContainerStatus } from '../../../../src/types/kubernetes.ts';
 import type { RuntimeContainerStatus } from '../../../../src/types/runtime-pod.ts';
@@ -151,6 +152,46 @@ describe('a container that the runtime does not hold', () => {
     const lastState = { terminated: { exitCode: 4 } };
     const status = forgottenContainerStatus(factsOf(), APP, reported({ running: {} }, { lastState }));
     expect(status).toMatchObject({ lastState, restartCount: 2 });
+  });
+});
+
+describe('a container without instance in a pod that has run, whose policy is Never and whose sandbox is gone', () => {
+  const pod = podOf(
+    { restartPolicy: 'Never', containers: [APP, { name: 'other' }] },
+    {
+      metadata: {
+        name: 'web',
+        namespace: 'shop',
+        uid: 'u-1',
+        annotations: { 'kubernetes.io/config.source': 'file' },
+      },
+    },
+  );
+  const podStatus = runtimePodStatus({
+    sandboxes: [{ id: 's1', ready: false }],
+    containers: [{ id: 'o1', name: 'other', state: 'exited' }],
+  });
+  const facts = factsOf({ pod, podStatus });
+
+  test('has ended unseen, or as was reported', () => {
+    expect(inferredEnd(facts, reported({ waiting: {} }))?.state).toMatchObject({
+      terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' },
+    });
+    const ended = reported({ terminated: { exitCode: 0 } });
+    expect(inferredEnd(facts, ended)).toEqual(ended);
+  });
+
+  test('waits where the pod is one of the API server, or may go on', () => {
+    const waiting = reported({ waiting: {} });
+    expect(inferredEnd({ ...facts, pod: podOf(pod.spec) }, waiting)).toBeUndefined();
+    const onFailure = { ...pod, spec: { ...pod.spec, restartPolicy: 'OnFailure' } };
+    expect(inferredEnd({ ...facts, pod: onFailure }, waiting)).toBeUndefined();
+    expect(
+      inferredEnd(
+        { ...facts, podStatus: runtimePodStatus({ sandboxes: [{ id: 's1', ready: false }] }) },
+        waiting,
+      ),
+    ).toBeUndefined();
   });
 });
 
