@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { VolumeMeter, VolumeStates } from '../../../../src/agent/runtime/volumes/volume-manager.ts';
+import { VolumeStates } from '../../../../src/agent/runtime/volumes/pod-volumes.ts';
+import { VolumeMeter } from '../../../../src/agent/runtime/volumes/volume-meter.ts';
 import { RecordedMeasurements } from '../../../support/recorded-measurements.ts';
 
 const tick = () => new Promise(setImmediate);
