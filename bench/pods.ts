@@ -110,7 +110,12 @@ if (comparesWithKubelet && kubeletBinary === undefined)
 const bed = await startContainerd();
 try {
   const bench = await PodsBench.on(bed, pods, kubeletBinary);
-  const report = await measure(bed, bench).finally(() => bench.close());
+  let report;
+  try {
+    report = await measure(bed, bench);
+  } finally {
+    await bench.close();
+  }
   if (flags.output === 'json') console.log(JSON.stringify(report, null, 2));
   else {
     console.log(headOf(report));

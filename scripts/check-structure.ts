@@ -1,6 +1,6 @@
 /**
  * Checks the rules of ARCHITECTURE.md: in `src` no two files have the same name, and no files import each other in a circle. Imports of
- * types count too; ESLint's rule does not see those. A test is found by the name of its source. Sizes of folders and files are advice: a
+ * types count too. A test is found by the name of its source. Sizes of folders and files are advice: a
  * good subject matters more than a number.
  * Exit code 1: a rule is broken; each problem is a line. With `--advice` the advice is printed as well.
  */

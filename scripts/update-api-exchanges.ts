@@ -7,7 +7,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { get } from 'node:https';
 import { json } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { format, resolveConfig } from 'prettier';
 import { startControlPlane } from '../test/support/control-plane/control-plane.ts';
 import { type ApiDocument, fieldTable } from '../test/support/api-server/fields/field-table.ts';
 import { playSteps } from '../test/support/api-server/random/play-steps.ts';
@@ -22,6 +21,7 @@ import { groupVersions, SERVED_TYPES } from '../test/support/api-server/served-t
 import { STORIES } from '../test/support/api-server/exchanges/stories.ts';
 import { tellStory } from '../test/support/api-server/exchanges/tell-story.ts';
 import { noControlPlaneBecause } from '../test/support/kubernetes-programs.ts';
+import { formatted } from './formatted.ts';
 
 const FIELDS = fileURLToPath(
   new URL('../test/support/api-server/fields/object-fields.json', import.meta.url),
@@ -39,7 +39,7 @@ try {
       new URL(`../test/support/api-server/exchanges/${story.name}.json`, import.meta.url),
     );
     const told = JSON.stringify(await tellStory(controlPlane, story));
-    writeFileSync(file, await format(told, { ...(await resolveConfig(file)), filepath: file }));
+    writeFileSync(file, await formatted(file, told));
     console.log(`recorded ${story.name}: ${String(story.steps.length)} requests`);
   }
   for (const seed of RECORDED_SEEDS) {
@@ -57,7 +57,7 @@ try {
       SERVED_TYPES,
     ),
   );
-  writeFileSync(FIELDS, await format(table, { ...(await resolveConfig(FIELDS)), filepath: FIELDS }));
+  writeFileSync(FIELDS, await formatted(FIELDS, table));
 } finally {
   await controlPlane.stop();
 }

@@ -4,8 +4,8 @@
  */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { format, resolveConfig } from 'prettier';
 import { knownFeatureGates } from '../src/agent/policies/node/known-feature-gates.ts';
+import { formatted } from './formatted.ts';
 
 const FILE = new URL('../test/agent/config/kubelet-facts.json', import.meta.url);
 const { KUBELET } = process.env;
@@ -61,5 +61,4 @@ const warned = stages.map(([, stage = '', name = '']) => {
 
 const gates = [...new Map([...inHelp, ...warned].map((gate) => [gate[0], gate])).values()].sort();
 const facts = { version: kubelet('--version').trim(), flags: flags.sort(), gates };
-const options = await resolveConfig(FILE);
-writeFileSync(FILE, await format(JSON.stringify(facts), { ...options, parser: 'json' }));
+writeFileSync(FILE, await formatted(FILE, JSON.stringify(facts)));

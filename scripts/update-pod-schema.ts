@@ -4,8 +4,8 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { format, resolveConfig } from 'prettier';
 import { SHAPES, SUPPLEMENT, type DefinitionSupplement, type Schema } from './pod-schema-supplement.ts';
+import { formatted } from './formatted.ts';
 
 interface Attribute {
   readonly name: string;
@@ -118,8 +118,7 @@ async function podSchema(): Promise<Schema> {
   };
 }
 
-const options = await resolveConfig(SCHEMA_FILE);
-const wanted = await format(JSON.stringify(await podSchema()), { ...options, filepath: SCHEMA_FILE });
+const wanted = await formatted(SCHEMA_FILE, JSON.stringify(await podSchema()));
 if (process.argv.includes('--check')) {
   if (readFileSync(SCHEMA_FILE, 'utf8') !== wanted) {
     console.error('src/agent/sources/pod-schema.json is out of date: run `npm run update:pod-schema`.');

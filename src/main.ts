@@ -6,7 +6,7 @@ import { keepCompiledCode } from './system/compiled-code.ts';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 19)) {
-  // eslint-disable-next-line statelet/one-output -- nothing else can be loaded here
+  // oxlint-disable-next-line house/one-output -- nothing else can be loaded here
   console.error(`statelet: needs Node 22.19 or newer, and this is ${process.version} (${process.execPath})`);
   process.exitCode = 1;
 } else {

@@ -22,7 +22,14 @@ export async function serveDefinition(
   const socket = new PluginSocket({ folder: registryOf(registryDir), name, server: calls, log: tell });
   calls.endpoint = socket.path;
   let stopped: Promise<void> | undefined;
-  const stop = () => (stopped ??= socket.stop().finally(async () => calls.close()));
+  const end = async () => {
+    try {
+      await socket.stop();
+    } finally {
+      await calls.close();
+    }
+  };
+  const stop = () => (stopped ??= end());
   const letGo = handleSignals ? onSignals(stop) : () => undefined;
   try {
     await socket.start();

@@ -5,7 +5,10 @@
 
 export type PodSandboxState = 'SANDBOX_READY' | 'SANDBOX_NOTREADY';
 export type ContainerStateName =
-  'CONTAINER_CREATED' | 'CONTAINER_RUNNING' | 'CONTAINER_EXITED' | 'CONTAINER_UNKNOWN';
+  | 'CONTAINER_CREATED'
+  | 'CONTAINER_RUNNING'
+  | 'CONTAINER_EXITED'
+  | 'CONTAINER_UNKNOWN';
 
 export interface PodSandboxMetadata {
   readonly name: string;
@@ -144,7 +147,9 @@ export interface KeyValue {
 }
 
 export type MountPropagation =
-  'PROPAGATION_PRIVATE' | 'PROPAGATION_HOST_TO_CONTAINER' | 'PROPAGATION_BIDIRECTIONAL';
+  | 'PROPAGATION_PRIVATE'
+  | 'PROPAGATION_HOST_TO_CONTAINER'
+  | 'PROPAGATION_BIDIRECTIONAL';
 
 /** `image` is the runtime's name of it (an `imageRef`), `userSpecifiedImage` the name in the pod. */
 export interface ImageSpec {

@@ -3,7 +3,10 @@ import type { Taint } from './kubernetes.ts';
 
 /** Which pods have to show credentials for an image that is present. */
 export type VerificationPolicy =
-  'NeverVerify' | 'NeverVerifyPreloadedImages' | 'NeverVerifyAllowlistedImages' | 'AlwaysVerify';
+  | 'NeverVerify'
+  | 'NeverVerifyPreloadedImages'
+  | 'NeverVerifyAllowlistedImages'
+  | 'AlwaysVerify';
 
 /** What the embedded runtime does with the volumes of pods: it mounts them, or runs the pods as if they had none. */
 export const EMBEDDED_VOLUMES = ['mount', 'ignore'] as const;

@@ -229,7 +229,7 @@ test('texts of plugins cannot move the cursor or begin a line', () => {
     queue: [evil],
     conditions: [{ name: evil, effects: [evil], lastObservedMs: ago(1), stands: true }],
   });
-  // eslint-disable-next-line no-control-regex -- these must not be there
+  // oxlint-disable-next-line no-control-regex -- these must not be there
   expect(shown).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/u);
   expect(shown).not.toMatch(/^b/mu);
 });

@@ -25,10 +25,8 @@ describe('the recording proxy', () => {
     };
     server.register('/test/Stream', stream, same, same, 'serverStream');
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-    server.bindAsync(
-      `unix://${join(dir, 'server.sock')}`,
-      grpc.ServerCredentials.createInsecure(),
-      (error) => (error ? reject(error) : resolve(undefined)),
+    server.bindAsync(`unix://${join(dir, 'server.sock')}`, grpc.ServerCredentials.createInsecure(), (error) =>
+      error ? reject(error) : resolve(undefined),
     );
     await promise;
     await proxy.start();

@@ -118,7 +118,7 @@ test('the shell gets its screen while the daemon is suspended', async () => {
 test('there are no colours with NO_COLOR', async () => {
   const shown = open(['--live'], { NO_COLOR: '1' });
   await until(() => hasLine(shown.screen, RUNS), 'the pod in the table');
-  // eslint-disable-next-line no-control-regex -- colours begin with ESC
+  // oxlint-disable-next-line no-control-regex -- colours begin with ESC
   expect(shown.output).not.toMatch(/\u001b\[\d+m/u);
 });
 
@@ -142,7 +142,7 @@ test('names and texts of others act on no terminal', async () => {
   shown.resize(1000, 30);
   await until(() => hasLine(shown.screen, /unready.*PWNED/u), 'what the probe says');
   await until(() => hasLine(shown.screen, /wrong\.json.*PWNED/u), 'the wrong manifest');
-  // eslint-disable-next-line no-control-regex -- what the screen is drawn with
+  // oxlint-disable-next-line no-control-regex -- what the screen is drawn with
   const texts = shown.output.replaceAll(/\u001b\[\??[\d;]*[A-Za-z]|\r/gu, '');
   expect(texts).not.toMatch(ACTING);
   expect(texts).toContain(MARK);

@@ -185,7 +185,7 @@ describe('functions that misbehave', () => {
       'out of luck',
     ],
     ['rejects', async () => Promise.reject(new Error('out of luck')), 'out of luck'],
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- a plugin may
+    // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- a plugin may
     ['rejects with a text', async () => Promise.reject('out of luck'), 'out of luck'],
     ['answers nonsense', odd({ evictPods: 'all' }), 'evictPods has to be an array, and is "all"'],
     [

@@ -177,7 +177,8 @@ export function conditionOf(
 export function describeOnCluster(
   name: string,
   ...args:
-    [suite: (cluster: ClusterBed) => void] | [options: ClusterOptions, suite: (cluster: ClusterBed) => void]
+    | [suite: (cluster: ClusterBed) => void]
+    | [options: ClusterOptions, suite: (cluster: ClusterBed) => void]
 ): void {
   const [options, suite] = args.length === 1 ? [{}, args[0]] : args;
   const reason = whySkipped(options.controlPlane);

@@ -8,7 +8,8 @@ import { later } from './later.ts';
 
 /** The suite, after optional options. */
 type SuiteArgs<Options, Given> =
-  [suite: (given: Given) => void] | [options: Options, suite: (given: Given) => void];
+  | [suite: (given: Given) => void]
+  | [options: Options, suite: (given: Given) => void];
 
 export interface OnContainerd {
   readonly containerd: ContainerdBed;

@@ -7,7 +7,7 @@ export const HOSTILE = `\u001b]0;${MARK}\u0007\u001b[2J\u009b31m${MARK}\b\b\u202
 
 /** What acts on a terminal, and must not reach it. */
 export const ACTING =
-  // eslint-disable-next-line no-control-regex -- it is about control characters
+  // oxlint-disable-next-line no-control-regex -- it is about control characters
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e0fff}]|\p{Cs}/u;
 
 /** For a shell: writes the hostile text. */

@@ -103,7 +103,7 @@ function newLease({ base, nodeName, nodeUID, leaseDurationSeconds, nowMicros }: 
   return { lease, error: lacksOwner ? `nodes "${nodeName}" not found` : null };
 }
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- JSON of a shape that only each case knows
+// oxlint-disable-next-line typescript/no-explicit-any -- JSON of a shape that only each case knows
 export const NODE_REPORT_CASES: Readonly<Record<string, (input: any) => unknown>> = {
   isUpdateStatusPeriodExpired: (input: Report) => ({
     expired: isReportDue(recordOf(input), input.nodeStatusReportFrequencySeconds * 1000, input.now * 1000),

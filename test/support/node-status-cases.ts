@@ -299,7 +299,7 @@ function validateNodeIP({ ip }: { readonly ip: string }): unknown {
   return { error: address ? (nodeIPProblem(address, []) ?? null) : 'nodeIP must be a valid IP address' };
 }
 
-/* eslint-disable-next-line @typescript-eslint/no-explicit-any -- the input of each function has a shape of its own */
+/* oxlint-disable-next-line typescript/no-explicit-any -- the input of each function has a shape of its own */
 export const NODE_STATUS_CASES: Readonly<Record<string, (input: any) => unknown>> = {
   nodeAddress,
   machineInfo,

@@ -13,7 +13,11 @@ export const CHANGES: readonly string[] = [
  * - `carriedOut`: called when the runtime has answered; the caller gets no answer.
  */
 export type Fate =
-  'passes' | 'lost' | 'held' | { readonly waitsFor: Promise<unknown> } | { readonly carriedOut: () => void };
+  | 'passes'
+  | 'lost'
+  | 'held'
+  | { readonly waitsFor: Promise<unknown> }
+  | { readonly carriedOut: () => void };
 
 /** The labels of a sandbox or a container, which name its pod. */
 export type Labels = Readonly<Record<string, string>>;

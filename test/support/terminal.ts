@@ -68,7 +68,7 @@ export interface Screen {
   readonly hasCursor: boolean;
 }
 
-// eslint-disable-next-line no-control-regex -- what a terminal acts on
+// oxlint-disable-next-line no-control-regex -- what a terminal acts on
 const PARTS = /\u001b\[(\??[\d;]*)([A-Za-z])|\r|\n|[^\u001b\r\n]+/gu;
 
 interface Cells {

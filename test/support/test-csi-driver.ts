@@ -33,7 +33,11 @@ import { type ErrorKind, StateletError } from '../../src/types/errors.ts';
 import { registered } from './plugin-registration.ts';
 
 export type CsiCall =
-  'NodeExpandVolume' | 'NodeStageVolume' | 'NodePublishVolume' | 'NodeUnpublishVolume' | 'NodeUnstageVolume';
+  | 'NodeExpandVolume'
+  | 'NodeStageVolume'
+  | 'NodePublishVolume'
+  | 'NodeUnpublishVolume'
+  | 'NodeUnstageVolume';
 
 export interface TestCsiDriverOptions {
   readonly name: string;

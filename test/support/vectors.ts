@@ -10,12 +10,12 @@ import { fileURLToPath } from 'node:url';
 /** How the cases of one file are run. Each `test/vectors/NAME.ts` exports one as `adapter`. */
 export interface VectorAdapter {
   /** The answer of our policy to `input` (deeply frozen), in the form of the file's `want`. Throwing fails the case. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- JSON of a shape that only the adapter knows
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a shape that only the adapter knows
   adapt(input: any): unknown;
   /** Cases that are left out, with the reason: by the name of a case, or the beginning of several names. */
   readonly skip?: Readonly<Record<string, string>>;
   /** Replaces deep equality (keys in any order; absent equals undefined) if that is not right for this file. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as above
+  // oxlint-disable-next-line typescript/no-explicit-any -- as above
   matches?(got: unknown, want: unknown, input: any): boolean;
 }
 

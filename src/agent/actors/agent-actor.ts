@@ -73,7 +73,7 @@ export function requestActor<Output, Input>(
     try {
       return await ask(input, signal);
     } catch (error) {
-      // eslint-disable-next-line @typescript-eslint/only-throw-error -- no error: it becomes what an event says
+      // oxlint-disable-next-line typescript/only-throw-error -- no error: it becomes what an event says
       throw factsOf(error);
     }
   });

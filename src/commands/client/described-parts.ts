@@ -64,7 +64,8 @@ export function amountLines(label: string, list: Pairs = {}, indent = ''): reado
 /** `indent`: of the line below. */
 export function seccompLines(
   context:
-    { readonly seccompProfile?: { readonly type: string; readonly localhostProfile?: string } } | undefined,
+    | { readonly seccompProfile?: { readonly type: string; readonly localhostProfile?: string } }
+    | undefined,
   indent: string,
 ): readonly string[] {
   const { type, localhostProfile } = context?.seccompProfile ?? {};

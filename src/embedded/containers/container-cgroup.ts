@@ -1,5 +1,5 @@
 /** The cgroups of containers. The agent makes the group of a pod, the monitor that of each container below it. */
-// eslint-disable-next-line no-restricted-imports -- writes files of the kernel
+// oxlint-disable-next-line no-restricted-imports -- writes files of the kernel
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { containerCgroupValues } from '../../agent/policies/cgroups/container-values.ts';

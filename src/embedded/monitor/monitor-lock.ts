@@ -13,7 +13,8 @@ const LOCK_FILE = 'monitor.lock';
 
 /** `problem`: why the lock of an earlier monitor could not be used, and was made anew. */
 export type MonitorLock =
-  { readonly isMonitor: false } | { readonly isMonitor: true; readonly problem?: string };
+  | { readonly isMonitor: false }
+  | { readonly isMonitor: true; readonly problem?: string };
 
 /**
  * Makes this process the only monitor of a runtime folder, until it ends, unless another monitor answers there.

@@ -122,7 +122,12 @@ class Run {
   async results(options: RunOnceOptions): Promise<readonly PodResult[]> {
     const agent = this.#agent;
     agent.start();
-    const outcomes = await this.#outcomes(options).finally(() => leavePodsRunning(agent));
+    const outcomes = [];
+    try {
+      outcomes.push(...(await this.#outcomes(options)));
+    } finally {
+      await leavePodsRunning(agent);
+    }
     // Containers that an effect has just started may not be listed yet.
     await withinStopLimit(agent.pleg.relist().catch(() => undefined));
     return outcomes.map(({ pod, outcome }) => this.#result(pod, outcome));

@@ -185,7 +185,7 @@ class Walk {
   /** Undefined where the folder has been moved elsewhere. */
   async #parentOf(folder: Opened): Promise<Opened | undefined> {
     const parent = this.#levels.at(-2);
-    if (parent === undefined || parent.folder) return parent?.folder;
+    if (!parent || parent.folder) return parent?.folder;
     const found = await folderAt(Buffer.from(`${placeOf(folder)}/..`));
     const { dev, ino } = (found && (await statsOf(found))) ?? {};
     if (dev === parent.stats.dev && ino === parent.stats.ino) return (parent.folder = found);

@@ -19,7 +19,7 @@ function volume() {
   const step = (what: 'stage' | 'unstage') =>
     fromPromise<number, CsiVolumeContext>(() => {
       asked.push(what);
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as requests of a machine fail
+      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- as requests of a machine fail
       return failing[what] ? Promise.reject({ problem: 'busy', now: clock.now() }) : Promise.resolve(1);
     });
   const machine = csiVolumeMachine.provide({

@@ -126,7 +126,7 @@ test('colours are only used where the terminal has them, and change no text', ()
   expect(plain).not.toContain('\u001b');
   expect(coloured).toContain('\u001b[32mRunning\u001b[39m');
   expect(coloured).toContain('\u001b[33mRunning\u001b[39m');
-  // eslint-disable-next-line no-control-regex -- colours begin with ESC
+  // oxlint-disable-next-line no-control-regex -- colours begin with ESC
   expect(coloured?.replaceAll(/\u001b\[\d+m/gu, '')).toBe(plain);
 });
 

@@ -215,7 +215,7 @@ class CertificateReplay {
   async step({ name, after }: Step<typeof certificateMachine>): Promise<void> {
     await this.#bringAbout(name as EventName);
     const expected = { value: after.value, ...essence(after.context) };
-    const reached = () => this.#state !== undefined && this.#state.value;
+    const reached = () => this.#state?.value;
     await waitFor(() => JSON.stringify(reached()) === JSON.stringify(after.value) && this.#isAtRest(), {
       what: `${JSON.stringify(after.value)} after ${name}; it is ${JSON.stringify(reached())}`,
       pauseMs: 1,

@@ -161,7 +161,8 @@ export function rawAnswer(status: number, body: string): string {
 
 function addressOf({ metadata, status }: AnyObject): { readonly host: string; readonly port: number } {
   const host = ((status?.addresses ?? []) as Draft[]).find(({ type }) => type === 'InternalIP')?.address as
-    string | undefined;
+    | string
+    | undefined;
   if (host === undefined)
     throw internalError(`no preferred addresses found; known addresses: [] of node ${metadata.name}`);
   return { host, port: Number(status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 10250) };

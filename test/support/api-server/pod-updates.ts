@@ -55,7 +55,8 @@ function* updateCauses(before: Draft, after: Draft): Generator<Cause> {
   }
   const field = 'spec.activeDeadlineSeconds';
   const [deadline, formerDeadline] = [after.activeDeadlineSeconds, before.activeDeadlineSeconds] as (
-    number | undefined
+    | number
+    | undefined
   )[];
   if (deadline !== undefined && formerDeadline !== undefined && deadline > formerDeadline) {
     yield { field, message: `Invalid value: ${deadline}: must be less than or equal to previous value` };

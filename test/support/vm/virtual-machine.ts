@@ -61,7 +61,7 @@ export class VirtualMachine {
   async boot(): Promise<void> {
     const { disk, kernel, initrd } = this.#disk;
     this.note('the machine is switched on');
-    // prettier-ignore
+    // oxfmt-ignore
     const args = [
       '-accel', 'tcg,thread=multi,tb-size=512', '-cpu', 'max', '-smp', '2', '-m', String(MEMORY_MB),
       '-display', 'none', '-serial', `file:${this.console}`, '-no-reboot',

@@ -74,8 +74,8 @@ test('a pipe that a person names is waited for, and read to its end or to the li
     'is larger than',
   );
   const opened = async () => {
-    const file = await openForeignFile(path, { waitsForPipe: true });
-    return await file.readFile('utf8').finally(() => file.close());
+    await using file = await openForeignFile(path, { waitsForPipe: true });
+    return await file.readFile('utf8');
   };
   expect(await written('text', opened)).toBe('text');
   await expect(openForeignFile('/dev/zero', { waitsForPipe: true })).rejects.toThrow('a device');

@@ -35,7 +35,11 @@ function tooLarge({ resource, requested, capacity }: InsufficientResource): Infe
 
 /** What makes the node look again at resizes that wait. */
 export type ResizeTrigger =
-  'pod_updated' | 'pods_added' | 'pods_removed' | 'pod_terminated' | 'periodic_retry';
+  | 'pod_updated'
+  | 'pods_added'
+  | 'pods_removed'
+  | 'pod_terminated'
+  | 'periodic_retry';
 
 export interface PodResizesParts {
   readonly states: ResizeStates;

@@ -1,6 +1,6 @@
 /** Text for a terminal: what may not stand in it, its width, and text that is cut to a width. Colours (SGR sequences) take no room. */
 
-// eslint-disable-next-line no-control-regex -- colours begin with ESC
+// oxlint-disable-next-line no-control-regex -- colours begin with ESC
 const COLOUR = /\u001b\[[\d;]*m/;
 const PIECES = new RegExp(`${COLOUR.source}|.`, 'gsu');
 /**

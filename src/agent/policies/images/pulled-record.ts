@@ -21,7 +21,8 @@ export interface ImagePullServiceAccount {
 
 /** Whose credentials they are. */
 export type CredentialSource =
-  { readonly secret: ImagePullSecret } | { readonly serviceAccount: ImagePullServiceAccount };
+  | { readonly secret: ImagePullSecret }
+  | { readonly serviceAccount: ImagePullServiceAccount };
 
 export interface ImagePullCredentials {
   readonly kubernetesSecrets?: readonly ImagePullSecret[];

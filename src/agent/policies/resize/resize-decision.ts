@@ -15,7 +15,11 @@ import {
 export interface ResizeEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason:
-    'ResizeStarted' | 'ResizeCompleted' | 'ResizeDeferred' | 'ResizeInfeasible' | 'ResizeError';
+    | 'ResizeStarted'
+    | 'ResizeCompleted'
+    | 'ResizeDeferred'
+    | 'ResizeInfeasible'
+    | 'ResizeError';
   readonly message: string;
 }
 

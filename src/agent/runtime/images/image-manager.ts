@@ -177,7 +177,7 @@ export class ImageManager {
 
   async #mayUse({ image, credentials }: Request, { imageRef }: ImageInUse): Promise<boolean> {
     const { records } = this.#parts;
-    return records === undefined || records.mayUse(image, imageRef, credentials);
+    return (await records?.mayUse(image, imageRef, credentials)) ?? true;
   }
 
   #inspectFailure(target: Target, reason: ImageErrorReason, what: string, cause: unknown): ImageError {

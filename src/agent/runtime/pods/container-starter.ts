@@ -325,7 +325,10 @@ function owingHook({ container, podStatus, sandboxId }: StartRequest): RuntimeCo
 }
 
 type WaitingReason =
-  'CreateContainerConfigError' | 'CreateContainerError' | 'RunContainerError' | 'PostStartHookError';
+  | 'CreateContainerConfigError'
+  | 'CreateContainerError'
+  | 'RunContainerError'
+  | 'PostStartHookError';
 
 const SOON_MS = 1_000;
 

@@ -45,8 +45,8 @@ export class KnownContainers {
 
   /** Undefined where it was not recalled. */
   of(uid: string, containerId: string): KnownContainer | undefined {
-    const pod = this.#pods.get(uid);
-    return pod && (pod.containers.get(containerId) ?? {});
+    const containers = this.#pods.get(uid)?.containers;
+    return containers ? (containers.get(containerId) ?? {}) : undefined;
   }
 
   /** Resolves when it is written, or cannot be: then the next agent does not know it. */

@@ -2,7 +2,7 @@
  * The block device of a volume, as a pod has it: a link in the pod's folder names it for containers, and a mount of it beside that of other
  * pods is held by a loop device, so that its number is given to no other device meanwhile.
  */
-// eslint-disable-next-line no-restricted-imports -- reads files of the kernel
+// oxlint-disable-next-line no-restricted-imports -- reads files of the kernel
 import { readdir, readFile, readlink, rm, rmdir, stat, symlink, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolder } from '../../../system/make-folder.ts';

@@ -1,5 +1,5 @@
 /** Mounts and unmounts with the commands of util-linux: Node has no call for that. */
-// eslint-disable-next-line no-restricted-imports -- reads a file of the kernel
+// oxlint-disable-next-line no-restricted-imports -- reads a file of the kernel
 import { readFile, stat } from 'node:fs/promises';
 import { release } from 'node:os';
 import { dirname } from 'node:path';

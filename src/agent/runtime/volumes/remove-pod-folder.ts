@@ -1,5 +1,5 @@
 /** Removes the folder of a pod with its volumes, whichever runtime the agent had that made it. */
-// eslint-disable-next-line no-restricted-imports -- reads files of the kernel
+// oxlint-disable-next-line no-restricted-imports -- reads files of the kernel
 import { readdir, readFile, readlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pluginFolder } from '../../policies/volumes/volume-source.ts';

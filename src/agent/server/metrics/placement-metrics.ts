@@ -73,7 +73,7 @@ export class PlacementMetrics implements PlacementMeasurements {
     this.#set.gauge(
       'kubelet_cpu_manager_shared_pool_size_millicores',
       '[ALPHA] The size of the shared CPU pool for non-guaranteed QoS pods, in millicores.',
-      () => this.#cpus && this.#cpus.free * MILLI,
+      () => (this.#cpus ? this.#cpus.free * MILLI : undefined),
     );
     this.#set.gauge(
       'kubelet_cpu_manager_exclusive_cpu_allocation_count',

@@ -110,7 +110,10 @@ describeOnControlPlane("Katalyst's objects", (controlPlane) => {
       const patch = `--patch=${JSON.stringify({ status: { katalystCustomConfigList: list } })}`;
       await kubectl('patch', 'customnodeconfig', name, '--subresource=status', '--type=merge', patch);
     };
-    const names = () => (cluster.config?.evictionConfig as { dryRun?: string[] } | undefined)?.dryRun?.join();
+    const names = () => {
+      const config: { dryRun?: string[] } | undefined = cluster.config?.evictionConfig;
+      return config?.dryRun?.join();
+    };
     const until = (wanted: string | undefined) =>
       waitFor(() => names() === wanted && cluster.users?.passwords.get('u') === wanted, {
         what: `dry run of ${wanted}, and that password`,

@@ -65,7 +65,8 @@ const STRIPPED: FieldSet = new Set([
 export function entriesAfter(change: ManagedChange, next: Draft): readonly ManagedFieldsEntry[] | undefined {
   const { live, subresource } = change;
   const sent = (next.metadata as Draft | undefined)?.managedFields as
-    readonly ManagedFieldsEntry[] | undefined;
+    | readonly ManagedFieldsEntry[]
+    | undefined;
   const isReset =
     sent !== undefined &&
     (sent.length === 0 || (sent.length === 1 && Object.keys(sent[0] ?? {}).length === 0));
