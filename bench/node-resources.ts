@@ -44,7 +44,6 @@ interface Size {
 }
 
 const SMALL: Size = { milliCpu: 100, mebibytes: 64 };
-/** The runtime is told memory and CPU by a call of its own each, as the kubelet does. */
 const KINDS = {
   CPU: { milliCpu: 200, mebibytes: 64 },
   'CPU and memory': { milliCpu: 200, mebibytes: 96 },

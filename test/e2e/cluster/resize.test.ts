@@ -239,7 +239,7 @@ describeOnCluster('a resize', { config: { syncFrequency: '1h' } }, (cluster) => 
     });
 
     const DEATHS = [SMALL, LARGE].flatMap((before) =>
-      (['cpu', 'memory'] as const).flatMap((resource) =>
+      (['cpu', 'memory', 'both'] as const).flatMap((resource) =>
         [true, false].map((isDone) => ({ before, resource, isDone })),
       ),
     );
@@ -248,6 +248,7 @@ describeOnCluster('a resize', { config: { syncFrequency: '1h' } }, (cluster) => 
       const pods = DEATHS.map((death, index) => ({ ...death, name: `death-${index}-node-a` }));
       const grown = ({ before, resource }: (typeof DEATHS)[number]) => {
         const other = before === SMALL ? LARGE : SMALL;
+        if (resource === 'both') return other;
         if (resource === 'cpu') return { ...other, limits: { ...before.limits, cpu: other.limits.cpu } };
         return { ...before, limits: { ...before.limits, memory: other.limits.memory } };
       };

@@ -59,10 +59,7 @@ export function computeResizeActions(
     const current = amounts(recordOf(actuated, container.name), actuated.pod);
     const desired = amounts(container.resources, pod.spec.resources);
     const change = { id: status.id, container, current, desired };
-    const [memory, cpu] = [
-      changeOf(current.memoryLimit, desired.memoryLimit, current.memoryRequest, desired.memoryRequest),
-      changeOf(current.cpuLimit, desired.cpuLimit, current.cpuRequest, desired.cpuRequest),
-    ];
+    const { memory, cpu } = changesOf(change);
     if ((memory !== 0 && restartsFor(container, 'memory')) || (cpu !== 0 && restartsFor(container, 'cpu'))) {
       restarts.push({ id: status.id, container, isInit });
       continue;
@@ -73,6 +70,23 @@ export function computeResizeActions(
     queue(updates.cpu, change, cpu === 0 ? otherwise : cpu);
   }
   return { updates, restarts, podLevel: !equalAmounts(amounts(pod.spec.resources), amounts(actuated.pod)) };
+}
+
+/**
+ * Each container once: of both resources, those that give back come before those that take. Undefined where no order does that, since one
+ * gives memory and takes CPU, and another one the other way.
+ */
+export function inOneOrder({
+  memory,
+  cpu,
+}: ResizeActions['updates']): readonly ContainerUpdate[] | undefined {
+  const updates = new Map([...memory, ...cpu].map((update) => [update.id, update])).values();
+  const changes = [...updates].map((update) => ({ update, ...changesOf(update) }));
+  const gives = (given: ResizedResource, taken: ResizedResource) =>
+    changes.some((change) => change[given] < 0 && change[taken] > 0);
+  if (gives('memory', 'cpu') && gives('cpu', 'memory')) return undefined;
+  const rank = (change: (typeof changes)[number]) => Math.sign(change.memory) + Math.sign(change.cpu);
+  return changes.toSorted((one, other) => rank(one) - rank(other)).map(({ update }) => update);
 }
 
 export const NO_RESIZE: ResizeActions = { updates: { memory: [], cpu: [] }, restarts: [], podLevel: false };
@@ -162,8 +176,11 @@ function equalAmounts(one: ResourceAmounts, other: ResourceAmounts): boolean {
 }
 
 /** Above zero where the container is to get more, below where less. The limit decides, and the request where the limit stays. */
-function changeOf(limit: number, newLimit: number, request: number, newRequest: number): number {
-  return newLimit - limit || newRequest - request;
+function changesOf({ current, desired }: ContainerUpdate): Readonly<Record<ResizedResource, number>> {
+  return {
+    memory: desired.memoryLimit - current.memoryLimit || desired.memoryRequest - current.memoryRequest,
+    cpu: desired.cpuLimit - current.cpuLimit || desired.cpuRequest - current.cpuRequest,
+  };
 }
 
 function queue(updates: ContainerUpdate[], update: ContainerUpdate, change: number): void {
@@ -178,15 +195,15 @@ export function restartsFor({ resizePolicy = [] }: Container, resource: ResizedR
   );
 }
 
-/** What it has once the new amounts of one resource have been taken over. */
-export function withResource(
+/** What it has once the new amounts of the resources have been taken over. */
+export function withResources(
   given: ResourceRequirements | undefined,
   allocated: ResourceRequirements | undefined,
-  resource: ResizedResource,
+  resources: readonly ResizedResource[],
 ): ResourceRequirements {
   const list = (field: 'requests' | 'limits') => ({
-    ...without(given?.[field] ?? {}, [resource]),
-    ...only(allocated?.[field] ?? {}, [resource]),
+    ...without(given?.[field] ?? {}, resources),
+    ...only(allocated?.[field] ?? {}, resources),
   });
   return withoutEmpty({ ...allocated, limits: list('limits'), requests: list('requests') });
 }

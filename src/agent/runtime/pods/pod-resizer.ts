@@ -12,8 +12,9 @@ import {
   actuatedOf,
   containerOf,
   type ContainerUpdate,
+  inOneOrder,
   type ResizedResource,
-  withResource,
+  withResources,
 } from '../../policies/resize/resize-actions.ts';
 import type { LinuxContainerResources } from '../../../types/cri.ts';
 import { errorMessage } from '../../../types/errors.ts';
@@ -55,6 +56,8 @@ interface Resize extends ResizeRequest {
 
 type Limit = 'memoryLimitBytes' | 'cpuQuotaUs';
 
+const RESOURCES = ['memory', 'cpu'] as const satisfies readonly ResizedResource[];
+
 const LIMITS: Readonly<Record<ResizedResource, Limit>> = { memory: 'memoryLimitBytes', cpu: 'cpuQuotaUs' };
 
 export class PodResizer implements Resizer {
@@ -94,19 +97,15 @@ export class PodResizer implements Resizer {
   }
 
   /**
-   * Memory first, then CPU. Resolves to why it ended before all was done, if so: what has been done until then is remembered, and a next
-   * call goes on from there.
+   * Resolves to why it ended before all was done, if so: what has been done until then is remembered, and a next call goes on from there.
    */
   async resize(request: ResizeRequest, signal: AbortSignal): Promise<string | undefined> {
-    const { actions } = request;
     const resize = this.#plan(request);
     const { given } = resize;
     try {
       this.#refuseBelowUsage(resize);
       this.#expectChanges(resize);
-      for (const resource of ['memory', 'cpu'] as const)
-        if (actions.updates[resource].length + actions.restarts.length > 0 || actions.podLevel)
-          await this.#resizeOne(resize, resource, signal);
+      await this.#carryOut(resize, signal);
       this.#note(resize, given.keys(), certain);
       await resize.noted;
       return undefined;
@@ -145,34 +144,76 @@ export class PodResizer implements Resizer {
     };
   }
 
-  /** More is given to the pod before its containers may use it, and taken from it when they have given it back. */
-  async #resizeOne(resize: Resize, resource: ResizedResource, signal: AbortSignal): Promise<void> {
-    const { actions, current, wanted } = resize;
-    const isUncertain = resize.uncertain.size > 0;
-    const limit = LIMITS[resource];
-    const [limitBefore, limitAfter] = [amount(current[limit]), amount(wanted[limit] ?? current[limit])];
-    const shares = resource === 'cpu' ? (wanted.cpuShares ?? 0) - (current.cpuShares ?? 0) : 0;
-    const quota = resource === 'cpu' ? { cpuPeriodUs: wanted.cpuPeriodUs } : {};
-    const setLimit = () => this.#write(resize, resource, { [limit]: wanted[limit], ...quota });
-    const setShares = () => this.#write(resize, resource, { cpuShares: wanted.cpuShares });
-    if (limitAfter > limitBefore) await setLimit();
-    if (shares > 0) await setShares();
-    for (const update of actions.updates[resource]) {
-      signal.throwIfAborted();
-      await this.#updateContainer(resize, update, resource);
+  /**
+   * Each call of a runtime takes long: one for each container has all that changes. The kubelet makes one for memory, and then one for CPU. So
+   * it is done here where one may succeed without the other: CPU that the pod does not get, a container of which a call has failed.
+   */
+  async #carryOut(resize: Resize, signal: AbortSignal): Promise<void> {
+    const { updates, restarts, podLevel } = resize.actions;
+    const resources = RESOURCES.filter(
+      (resource) => podLevel || updates[resource].length + restarts.length > 0,
+    );
+    const together = resize.uncertain.size === 0 ? inOneOrder(updates) : undefined;
+    if (resources.length > 1 && together !== undefined) {
+      await this.#raise(resize, 'memory');
+      const hasCpu = await this.#raise(resize, 'cpu').then(
+        () => true,
+        () => false,
+      );
+      if (hasCpu) return this.#resizeAtOnce(resize, together, resources, signal);
     }
-    const hasLessShares = shares < 0 || (isUncertain && resource === 'cpu');
-    const hasLess = limitAfter < limitBefore || (isUncertain && wanted[limit] !== undefined);
-    // A next agent would else not know that the pod must get more before its containers do.
-    if (hasLessShares || hasLess) await resize.noted;
-    if (hasLessShares) await setShares();
-    if (hasLess) await setLimit();
-    if (!actions.podLevel) return;
-    const { resources } = resize.pod.spec;
+    for (const resource of resources) await this.#resizeAtOnce(resize, updates[resource], [resource], signal);
+  }
+
+  /** More is given to the pod before its containers may use it, and taken from it when they have given it back. */
+  async #resizeAtOnce(
+    resize: Resize,
+    updates: readonly ContainerUpdate[],
+    resources: readonly ResizedResource[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const resource of resources) await this.#raise(resize, resource);
+    for (const update of updates) {
+      signal.throwIfAborted();
+      await this.#updateContainer(resize, update, resources);
+    }
+    for (const resource of resources) await this.#lower(resize, resource);
+    if (!resize.actions.podLevel) return;
+    const allocated = resize.pod.spec.resources;
     this.#note(resize, resize.given.keys(), (before) => ({
       ...before,
-      pod: withResource(before.pod, resources, resource),
+      pod: withResources(before.pod, allocated, resources),
     }));
+  }
+
+  async #raise(resize: Resize, resource: ResizedResource): Promise<void> {
+    const { limit, shares } = changesOfPod(resize, resource);
+    if (limit > 0) await this.#writeLimit(resize, resource);
+    if (shares > 0) await this.#writeShares(resize);
+  }
+
+  async #lower(resize: Resize, resource: ResizedResource): Promise<void> {
+    const { limit, shares } = changesOfPod(resize, resource);
+    const isUncertain = resize.uncertain.size > 0;
+    const hasLessShares = shares < 0 || (isUncertain && resource === 'cpu');
+    const hasLess = limit < 0 || (isUncertain && resize.wanted[LIMITS[resource]] !== undefined);
+    // A next agent would else not know that the pod must get more before its containers do.
+    if (hasLessShares || hasLess) await resize.noted;
+    if (hasLessShares) await this.#writeShares(resize);
+    if (hasLess) await this.#writeLimit(resize, resource);
+  }
+
+  #writeLimit(resize: Resize, resource: ResizedResource): Promise<void> {
+    const { memoryLimitBytes, cpuQuotaUs, cpuPeriodUs } = resize.wanted;
+    return this.#write(
+      resize,
+      resource,
+      resource === 'memory' ? { memoryLimitBytes } : { cpuQuotaUs, cpuPeriodUs },
+    );
+  }
+
+  #writeShares(resize: Resize): Promise<void> {
+    return this.#write(resize, 'cpu', { cpuShares: resize.wanted.cpuShares });
   }
 
   /** The runtime is told first, and may refuse. If the cgroup cannot be written, it is told that the former values stay. */
@@ -199,18 +240,18 @@ export class PodResizer implements Resizer {
     resize.current = merged;
   }
 
-  /** In the pass of memory it keeps its CPU, and then its new memory. */
+  /** With memory alone it keeps its CPU. */
   async #updateContainer(
     resize: Resize,
     { id, container, current, desired }: ContainerUpdate,
-    resource: ResizedResource,
+    told: readonly ResizedResource[],
   ): Promise<void> {
     const { runtime, facts, cpus } = this.#parts;
     const { pod } = resize;
     const { memoryRequest, memoryLimit } = desired;
     // Zeros leave the quota as it is: a container with CPUs of its own has none.
     const isExclusive = (cpus?.exclusive(pod.metadata.uid, container.name) ?? []).length > 0;
-    const amounts = resource === 'memory' ? { ...current, memoryRequest, memoryLimit } : desired;
+    const amounts = told.includes('cpu') ? desired : { ...current, memoryRequest, memoryLimit };
     const resources = containerResources(
       pod,
       containerOf(container, amounts),
@@ -222,7 +263,7 @@ export class PodResizer implements Resizer {
     resize.told = undefined;
     this.#note(resize, [id], (before) => ({
       ...before,
-      container: withResource(before.container, container.resources, resource),
+      container: withResources(before.container, container.resources, told),
     }));
   }
 
@@ -291,6 +332,15 @@ function problem(what: string, limitBytes: number, usageBytes: number | undefine
   if (usageBytes === undefined) return [`missing ${what} memory usage`];
   if (usageBytes < limitBytes) return [];
   return [`attempting to set ${what} memory limit (${limitBytes}) below current usage (${usageBytes})`];
+}
+
+/** What the pod's cgroup is to have more of, above zero, or less, below. */
+function changesOfPod({ current, wanted }: Resize, resource: ResizedResource) {
+  const limit = LIMITS[resource];
+  return {
+    limit: amount(wanted[limit] ?? current[limit]) - amount(current[limit]),
+    shares: resource === 'cpu' ? (wanted.cpuShares ?? 0) - (current.cpuShares ?? 0) : 0,
+  };
 }
 
 /** A missing limit counts as the largest. */

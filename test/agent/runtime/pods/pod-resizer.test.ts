@@ -56,15 +56,17 @@ function bed(
   /** How many calls there were before each note. */
   const notedAt: number[] = [];
   const given = allocationFromPod(before);
-  const podStatus = {
-    uid: 'uid',
-    containers: after.spec.containers.map(({ name }) => ({
-      id: `id-${name}`,
-      name,
-      state: 'running',
-      given: { container: given.containers[name], pod: given.pod, isUncertain },
-    })),
-  } as unknown as RuntimePodStatus;
+  const statusWith = (known: ReadonlyMap<string, KnownContainer>) =>
+    ({
+      uid: 'uid',
+      containers: after.spec.containers.map(({ name }) => ({
+        id: `id-${name}`,
+        name,
+        state: 'running',
+        given: { container: given.containers[name], pod: given.pod, isUncertain },
+        ...known.get(`id-${name}`),
+      })),
+    }) as unknown as RuntimePodStatus;
   const call = (text: string) => {
     calls.push(text);
     return fails !== undefined && text.startsWith(fails)
@@ -100,7 +102,8 @@ function bed(
       memoryUsage: () => used,
     },
   });
-  const resize = (signal = new AbortController().signal) => {
+  const resize = (signal = new AbortController().signal, known = new Map<string, KnownContainer>()) => {
+    const podStatus = statusWith(known);
     const actuated = actuatedOf(after, podStatus) ?? allocationFromPod(after);
     const actions = computeResizeActions(after, podStatus, actuated);
     return resizer.resize(
@@ -113,30 +116,31 @@ function bed(
 
 const writes = (calls: readonly string[]) => calls.filter((text) => !text.startsWith('told'));
 
-test('the pod gets more before its containers do, memory before CPU', async () => {
+test('the pod gets more before its containers do, memory before CPU; a container gets both by one call', async () => {
   const { resize, calls } = bed(podOf({ a: of('100m', '32Mi') }), podOf({ a: of('200m', '64Mi') }));
   expect(await resize()).toBeUndefined();
-  expect(writes(calls)).toEqual([
+  expect(calls).toEqual([
+    // The runtime is told before each write of the pod's cgroup.
+    'told box 10000 64Mi',
     'pod 64Mi',
-    'id-a 102 10000 64Mi',
+    'told box 20000 64Mi',
     'pod quota 20000',
+    'told box 20000 64Mi',
     'pod shares 204',
     'id-a 204 20000 64Mi',
   ]);
-  // The runtime is told before each write of the pod's cgroup.
-  expect(calls[0]).toBe('told box 10000 64Mi');
 });
 
 test('the pod gets less after its containers', async () => {
   const { resize, calls } = bed(podOf({ a: of('200m', '64Mi') }), podOf({ a: of('100m', '32Mi') }));
   expect(await resize()).toBeUndefined();
-  expect(writes(calls)).toEqual([
-    'id-a 204 20000 32Mi',
-    'pod 32Mi',
-    'id-a 102 10000 32Mi',
-    'pod shares 102',
-    'pod quota 10000',
-  ]);
+  expect(writes(calls)).toEqual(['id-a 102 10000 32Mi', 'pod 32Mi', 'pod shares 102', 'pod quota 10000']);
+});
+
+test('more memory and less CPU: the pod gets the one before its container changes, and gives the other after it', async () => {
+  const { resize, calls } = bed(podOf({ a: of('200m', '32Mi') }), podOf({ a: of('100m', '64Mi') }));
+  expect(await resize()).toBeUndefined();
+  expect(writes(calls)).toEqual(['pod 64Mi', 'id-a 102 10000 64Mi', 'pod shares 102', 'pod quota 10000']);
 });
 
 test('a container gives back before another one gets it', async () => {
@@ -144,22 +148,53 @@ test('a container gives back before another one gets it', async () => {
   const after = podOf({ a: of('200m', '64Mi'), b: of('100m', '32Mi') });
   const { resize, calls } = bed(before, after);
   expect(await resize()).toBeUndefined();
-  expect(writes(calls).map((text) => text.split(' ')[0])).toEqual(['id-b', 'id-a', 'id-b', 'id-a']);
+  expect(writes(calls)).toEqual(['id-b 102 10000 32Mi', 'id-a 204 20000 64Mi']);
 });
 
-test('what each call has changed is remembered, also when a later one fails', async () => {
-  const before = podOf({ a: of('100m', '32Mi') });
-  const after = podOf({ a: of('200m', '64Mi') });
-  const { resize, noted } = bed(before, after, { fails: 'id-a 204' });
-  expect(await resize()).toBe('no');
-  const given = (memory: string) => ({
-    container: { limits: { cpu: '100m', memory }, requests: { cpu: '100m', memory } },
-    isUncertain: true,
-  });
-  expect(noted).toEqual([
-    ['id-a', { given: given('32Mi') }],
-    ['id-a', { given: given('64Mi') }],
+test('where one gives memory for CPU and another CPU for memory, memory is told first, and then CPU', async () => {
+  const before = podOf({ a: of('100m', '64Mi'), b: of('200m', '32Mi') });
+  const after = podOf({ a: of('200m', '32Mi'), b: of('100m', '64Mi') });
+  const { resize, calls } = bed(before, after);
+  expect(await resize()).toBeUndefined();
+  expect(writes(calls)).toEqual([
+    'id-a 102 10000 32Mi',
+    'id-b 204 20000 64Mi',
+    'id-b 102 10000 64Mi',
+    'id-a 204 20000 32Mi',
   ]);
+});
+
+test('what each call has changed is remembered, also when a later one fails; the next try tells that one of memory first', async () => {
+  const podWith = (resources: ResourceRequirements) => podOf({ a: resources, b: resources });
+  const [before, after] = [of('100m', '32Mi'), of('200m', '64Mi')];
+  const { resize, noted, calls } = bed(podWith(before), podWith(after), { fails: 'id-b 204' });
+  expect(await resize()).toBe('no');
+  expect(new Map(noted)).toEqual(
+    new Map([
+      ['id-a', { given: { container: after } }],
+      ['id-b', { given: { container: before, isUncertain: true } }],
+    ]),
+  );
+  const told = calls.length;
+  expect(await resize(undefined, new Map(noted))).toBe('no');
+  expect(writes(calls.slice(told))).toEqual([
+    'pod 128Mi',
+    'id-b 102 10000 64Mi',
+    'pod 128Mi',
+    'pod quota 40000',
+    'pod shares 409',
+    'id-b 204 20000 64Mi',
+  ]);
+});
+
+test('CPU that the pod does not get keeps no container from its memory', async () => {
+  const { resize, calls } = bed(podOf({ a: of('100m', '32Mi') }), podOf({ a: of('200m', '64Mi') }), {
+    fails: 'told box 20000',
+  });
+  expect(await resize()).toBe(
+    'failed to notify runtime for UpdatePodSandboxResources (resource=cpu); resize rejected: no',
+  );
+  expect(writes(calls)).toEqual(['pod 64Mi', 'id-a 102 10000 64Mi']);
 });
 
 test('what is about to be changed is noted before the first write, and is certain when all is done', async () => {
