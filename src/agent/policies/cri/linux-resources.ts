@@ -25,6 +25,9 @@ import {
   type ResourceQuantities,
 } from '../pod/resources.ts';
 
+/** CRI's way to say that there is no CPU quota. */
+export const NO_QUOTA = -1;
+
 export interface ResourceFacts {
   /** Whether CPU limits are enforced. */
   readonly cpuCFSQuota: boolean;

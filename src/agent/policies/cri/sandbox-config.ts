@@ -8,7 +8,7 @@ import { portMappings } from '../network/port-mappings.ts';
 import { sandboxSecurityContext } from '../security/security-context.ts';
 import { podSysctls } from '../security/sysctls.ts';
 import { podLogsFolder, sandboxAnnotations, sandboxLabels } from './cri-labels.ts';
-import { overheadResources, type ResourceFacts, sandboxResources } from './linux-resources.ts';
+import { NO_QUOTA, overheadResources, type ResourceFacts, sandboxResources } from './linux-resources.ts';
 
 export interface SandboxFacts {
   readonly podLogsDir: string;
@@ -20,6 +20,8 @@ export interface SandboxFacts {
   readonly cgroupParent?: string;
   /** Without them the configuration has no resources. */
   readonly resources?: ResourceFacts;
+  /** Whether a container of the pod has CPUs for itself. */
+  readonly hasOwnCpus?: boolean;
   /** The ids that the node has reserved for a pod with hostUsers: false. */
   readonly users?: UserNamespace;
   /** Groups that the pod's volumes give its containers. */
@@ -46,7 +48,7 @@ export function podSandboxConfig(pod: Pod, attempt: number, facts: SandboxFacts)
 
 function sandboxLinux(
   pod: Pod,
-  { cgroupParent, resources, users, volumeGroups }: SandboxFacts,
+  { cgroupParent, resources, hasOwnCpus, users, volumeGroups }: SandboxFacts,
 ): PodSandboxConfig['linux'] {
   const sysctls = podSysctls(pod.spec);
   return {
@@ -55,7 +57,10 @@ function sandboxLinux(
     sysctls,
     ...(resources && {
       overhead: overheadResources(pod, resources),
-      resources: sandboxResources(pod, resources),
+      resources: {
+        ...sandboxResources(pod, resources),
+        ...(hasOwnCpus && resources.cpuCFSQuota && { cpuQuota: NO_QUOTA }),
+      },
     }),
   };
 }

@@ -1,16 +1,15 @@
 /** What CPUs of their own, and shared ones, are for a node. */
+import { NO_QUOTA } from '../../policies/cri/linux-resources.ts';
 import { podOfUID } from '../node/compose-node.ts';
 import type { PodSubsystem } from '../node/pod-node.ts';
 import type { CpuManager } from './cpu-manager.ts';
 import type { CpusetUpdates } from './cpuset-updates.ts';
 
-/** CRI's way to say that there is none. */
-const NO_QUOTA = -1;
-
 /** The topology manager takes back what it has assigned. `cpuCFSQuota`: whether other containers have a quota. */
 export function cpuSubsystem(cpus: CpuManager, updates: CpusetUpdates, cpuCFSQuota: boolean): PodSubsystem {
   return {
     name: 'CPUs',
+    sandbox: ({ metadata }) => ({ hasOwnCpus: cpus.holds(metadata.uid) }),
     container: ({ pod: { metadata }, container: { name } }) => {
       const cpusetCpus = cpus.cpusetOf(metadata.uid, name);
       // A quota would slow down a container that has its CPUs for itself.

@@ -47,7 +47,7 @@ export interface ContainerRequest {
   readonly image: ImageInUse;
 }
 
-export interface SandboxAdditions extends Pick<SandboxFacts, 'dns' | 'cgroupParent'> {
+export interface SandboxAdditions extends Pick<SandboxFacts, 'dns' | 'cgroupParent' | 'hasOwnCpus'> {
   readonly groups?: readonly number[];
 }
 

@@ -95,6 +95,15 @@ describe('a sandbox', () => {
     });
   });
 
+  test('has no CPU quota where a container has CPUs for itself', () => {
+    const resources = { requests: { cpu: '1' }, limits: { cpu: '1' } };
+    const quota = (facts: Partial<SandboxFacts>) =>
+      configOf({ containers: [{ name: 'a', resources }] }, facts).linux?.resources?.cpuQuota;
+    expect(quota({ resources: RESOURCES, hasOwnCpus: true })).toBe(-1);
+    expect(quota({ resources: RESOURCES, hasOwnCpus: false })).toBe(100_000);
+    expect(quota({ resources: { ...RESOURCES, cpuCFSQuota: false }, hasOwnCpus: true })).toBe(0);
+  });
+
   test('has the resources of all containers together, and the overhead apart from them', () => {
     const resources = { requests: { cpu: '250m' }, limits: { cpu: '500m', memory: '64Mi' } };
     const containers: Container[] = [
