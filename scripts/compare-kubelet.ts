@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { compareAgents } from './compare/compare.ts';
-import { readManifests } from './compare/manifests.ts';
-import { readMeant } from './compare/meant.ts';
+import { readConfig, readManifests } from './compare/manifests.ts';
+import { concerns, readMeant } from './compare/meant.ts';
 import { textReport } from './compare/report.ts';
 import { startContainerd } from '../test/support/containerd/containerd.ts';
 import { findKubelet, NO_KUBELET } from '../test/support/kubernetes-programs.ts';
@@ -22,6 +22,7 @@ that of the folder $KUBEBUILDER_ASSETS (or else ~/.cache/kubebuilder-assets).
 
   --manifests DIR     a folder of manifests of Pods, instead of those that belong to the project
   --only NAME         only the manifests whose names contain NAME
+  --config FILE       fields of KubeletConfiguration that both agents get
   --meant FILE        the list of differences that are meant, instead of the project's
   --idle-seconds N    how long calls are counted when pods are at rest (10)
   --settle-seconds N  how long to wait for pods to come to rest (240)
@@ -35,6 +36,7 @@ const own = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const OPTIONS = {
   manifests: { type: 'string', default: own('compare/manifests') },
   only: { type: 'string', default: '' },
+  config: { type: 'string' },
   meant: { type: 'string', default: own('compare/meant.yaml') },
   'idle-seconds': { type: 'string', default: '10' },
   'settle-seconds': { type: 'string', default: '240' },
@@ -72,6 +74,8 @@ const idleSeconds = positive('idle-seconds', values['idle-seconds']);
 const settleMs = positive('settle-seconds', values['settle-seconds']) * 1000;
 const manifests = attempt(() => readManifests(values.manifests, values.only));
 if (manifests.length === 0) fail(`no manifest in ${values.manifests} has a name with "${values.only}"`);
+const { config: configFile } = values;
+const config = configFile === undefined ? {} : attempt(() => readConfig(configFile));
 const meant = attempt(() => readMeant(values.meant));
 if (process.platform !== 'linux' || process.geteuid?.() !== 0) fail('needs Linux, and root');
 const kubelet = attempt(findKubelet) ?? fail(NO_KUBELET);
@@ -82,6 +86,7 @@ try {
     bed,
     kubelet,
     manifests,
+    config,
     meant,
     idleSeconds,
     settleMs,
@@ -90,8 +95,11 @@ try {
       if (values.logs !== undefined) writeFileSync(join(values.logs, `${agent}.log`), log);
     },
   });
-  // With some of the manifests only, most entries of the list match nothing.
-  const report = values.only === '' ? found : { ...found, idle: [] };
+  // With other manifests, or some of them only, most entries of the list match nothing.
+  const isWhole = values.only === '' && values.manifests === OPTIONS.manifests.default;
+  const names = ['node', ...manifests.map(({ name }) => name)];
+  const idle = isWhole ? found.idle.filter((entry) => concerns(entry, names)) : [];
+  const report = { ...found, idle };
   console.log(values.output === 'json' ? JSON.stringify(report, null, 2) : textReport(report));
   process.exitCode = report.unexpected.length > 0 ? 1 : 0;
 } finally {

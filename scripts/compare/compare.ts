@@ -9,7 +9,7 @@ import type { ComparisonReport } from './report.ts';
 
 export interface CompareOptions extends Pick<
   ObserveOptions,
-  'manifests' | 'idleSeconds' | 'settleMs' | 'progress'
+  'manifests' | 'config' | 'idleSeconds' | 'settleMs' | 'progress'
 > {
   readonly bed: ContainerdBed;
   /** The path of the kubelet's binary. */

@@ -1,7 +1,7 @@
 /** Reads the manifests of a comparison, with the names of their pods. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { NODE_NAME } from './agent.ts';
 
 export interface Manifest {
@@ -23,6 +23,13 @@ export function readManifests(folder: string, only = ''): readonly Manifest[] {
       pods: podsOf(readFileSync(join(folder, file), 'utf8')),
     }))
     .filter(({ name }) => name.includes(only));
+}
+
+/** Fields of KubeletConfiguration, without its header. Throws an error that names the file. */
+export function readConfig(file: string): Readonly<Record<string, unknown>> {
+  const fields: unknown = parse(readFileSync(file, 'utf8'));
+  if (typeof fields === 'object' && fields !== null) return fields as Readonly<Record<string, unknown>>;
+  throw new Error(`${file}: must be a map of fields of KubeletConfiguration`);
 }
 
 /** Empty if the text is not YAML. */

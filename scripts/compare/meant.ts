@@ -38,6 +38,11 @@ export function judge(found: readonly Difference[], entries: readonly MeantDiffe
   };
 }
 
+/** Whether the entry counts for one of these manifests. */
+export function concerns({ manifest = '*' }: MeantDifference, manifests: readonly string[]): boolean {
+  return manifests.some((name) => glob(manifest, name));
+}
+
 export function matches(entry: MeantDifference, difference: Difference): boolean {
   const { manifest = '*', kubelet = '**', statelet = '**' } = entry;
   return (

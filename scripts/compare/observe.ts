@@ -15,7 +15,14 @@ import type { Observation, Observed } from './differences.ts';
 import { eventLines } from './events.ts';
 import type { Manifest } from './manifests.ts';
 import { type Names, normalise, withoutEmpty } from './normalise.ts';
-import { cgroupSettings, filesBelow, logsBelow, podCgroup } from './places.ts';
+import {
+  cgroupSettings,
+  containerCpusets,
+  filesBelow,
+  logsBelow,
+  managerStates,
+  podCgroup,
+} from './places.ts';
 import { RecordingProxy } from './recording-proxy.ts';
 import type { Calls } from './report.ts';
 import { Settling } from './settling.ts';
@@ -25,6 +32,7 @@ export interface ObserveOptions {
   readonly name: Agent['name'];
   readonly bed: ContainerdBed;
   readonly manifests: readonly Manifest[];
+  readonly config?: AgentOptions['config'];
   readonly idleSeconds: number;
   /** How long to wait for pods to come to rest. */
   readonly settleMs: number;
@@ -56,7 +64,8 @@ export async function observe(options: ObserveOptions): Promise<AgentObservation
   const runtime = clientOf(bed);
   try {
     const endpoint = proxy.endpoint;
-    const agent = await options.start({ dir, cgroupRoot: cgroupRoot.slice(1), endpoint, manifests });
+    const { config = {} } = options;
+    const agent = await options.start({ dir, cgroupRoot: cgroupRoot.slice(1), endpoint, manifests, config });
     try {
       return await new Observer(options, agent, proxy, runtime).observe(manifests);
     } finally {
@@ -126,7 +135,7 @@ class Observer {
     progress(`${name}: at rest, but for ${unsettled.length}`);
     const pods = settling.pods();
     const places = this.#places(pods);
-    const node = { cgroups: this.#nodeCgroups() };
+    const node = { cgroups: this.#nodeCgroups(), managers: this.#managers(pods) };
     const started = this.#proxy.calls.length;
     await delay(idleSeconds * 1000);
     const idleCalls = { seconds: idleSeconds, counts: countsOf(this.#proxy.calls.slice(started)) };
@@ -181,11 +190,12 @@ class Observer {
         const logFolder = join(podLogsDir, `${namespace}_${name}_${uid}`);
         const logs = logsBelow(logFolder, names, restartingContainers(status));
         const files = filesBelow(join(rootDir, 'pods', uid), names);
+        const cpusets = cgroup && containerCpusets(cgroup, status);
         const cgroups = cgroup && {
           path: this.#normalise(`/${cgroup}`.replace(uid, '<uid>')),
           ...cgroupSettings(cgroup),
         };
-        return [fullName, { files, logs, cgroups }];
+        return [fullName, { files, logs, cgroups, cpusets }];
       }),
     );
   }
@@ -216,12 +226,18 @@ class Observer {
           ...whatItDid(calls.get(fullName) ?? [], startMs, restarting, names),
           ...(pod && { pod: podAsServed(pod, names), status: withoutEmpty(normalise(statusOf(pod), names)) }),
           ...places.get(fullName),
+          refusal: refusalOf(pod?.status),
           events: eventLines(events.get(fullName) ?? [], restarting, names),
         };
         return [fullNames.length === 1 ? name : `${name}/${index}`, observed];
       }),
     );
     return Object.fromEntries(byManifest);
+  }
+
+  #managers(pods: ReadonlyMap<string, Pod>): Observed {
+    const uids = [...pods].map(([fullName, { metadata }]) => [metadata.uid, fullName] as const);
+    return normalise(managerStates(this.#agent.folders.rootDir), uids) as Observed;
   }
 
   #nodeCgroups(): Observed {
@@ -267,6 +283,15 @@ const statusOf = ({ status }: Pod): object => {
   const conditions = status?.conditions?.toSorted((a, b) => a.type.localeCompare(b.type));
   return { ...status, ...(conditions && { conditions }) };
 };
+
+/**
+ * Why a pod does not run. A static pod that is refused waits, for the same reason. How much is free when it is asked depends on the order of the
+ * pods, which is any in the kubelet.
+ */
+function refusalOf({ reason, message = '' }: NonNullable<Pod['status']> = {}): string | undefined {
+  const text = message.replace(/^Pod was rejected: /, '').replace(/available=\d+/, 'available=<free>');
+  return reason && `${reason}: ${text}`;
+}
 
 function podAsServed({ metadata, spec }: Pod, names: Names): unknown {
   return withoutEmpty(normalise({ metadata, spec }, names));

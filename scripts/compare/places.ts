@@ -2,6 +2,8 @@
 import { type Dirent, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseMountInfo } from '../../src/agent/policies/formats/mountinfo.ts';
+import { without } from '../../src/agent/policies/formats/canonical-json.ts';
+import type { Pod } from '../../src/types/kubernetes.ts';
 import { ATTEMPTS, type Names, normaliseLogLine, normaliseText } from './normalise.ts';
 
 const CGROUPS = '/sys/fs/cgroup';
@@ -30,6 +32,33 @@ export function podCgroup(cgroupRoot: string, uid: string): string | undefined {
   return classes
     .map((name) => join(cgroupRoot, 'kubepods', name, `pod${uid}`))
     .find((path) => cgroupSettings(path) !== undefined);
+}
+
+/** The CPUs and NUMA nodes of each container that runs. */
+export function containerCpusets(path: string, status: Pod['status']): Readonly<Record<string, unknown>> {
+  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  const found = statuses.flatMap(({ name, containerID = '', state }) => {
+    if (state?.running === undefined) return [];
+    const group = join(path, containerID.replace(/^.*:\/\//, ''));
+    const read = (file: string) =>
+      [CGROUPS, join(CGROUPS, 'cpuset')].flatMap((hierarchy) => {
+        return readIfThere(join(hierarchy, group, file))?.trim() ?? [];
+      })[0];
+    return [[name, { cpus: read('cpuset.cpus'), mems: read('cpuset.mems') }] as const];
+  });
+  return Object.fromEntries(found);
+}
+
+/** What the managers of CPUs and memory have handed out, by the file that has it. Without a policy they hand out nothing. */
+export function managerStates(rootDir: string): Readonly<Record<string, unknown>> {
+  const found = ['cpu_manager_state', 'memory_manager_state'].flatMap((file) => {
+    const text = readIfThere(join(rootDir, file));
+    // The checksum is also that of UIDs.
+    const state = without(JSON.parse(text ?? '{}') as Readonly<Record<string, unknown>>, ['checksum']);
+    const policy = state.policyName ?? 'None';
+    return typeof policy === 'string' && /^none$/i.test(policy) ? [] : [[file, state] as const];
+  });
+  return Object.fromEntries(found);
 }
 
 /** Kind, mode, owner, content and mounted file system of everything below a folder, by path. */

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { compareAgents } from '../../scripts/compare/compare.ts';
-import { readManifests } from '../../scripts/compare/manifests.ts';
+import { readConfig, readManifests } from '../../scripts/compare/manifests.ts';
 import { readMeant } from '../../scripts/compare/meant.ts';
 import type { ComparisonReport } from '../../scripts/compare/report.ts';
 import { type ContainerdBed, startContainerd } from '../support/containerd/containerd.ts';
@@ -16,7 +16,8 @@ if (kubelet === undefined) {
 }
 const declare = kubelet === undefined ? describe.skip : describeWithContainerd;
 
-declare('the kubelet and Statelet, on the same manifests', () => {
+/** Makes both agents run the manifests. */
+function comparing(folder: string, configFile?: string): () => ComparisonReport {
   let bed: ContainerdBed;
   let report: ComparisonReport;
 
@@ -25,7 +26,8 @@ declare('the kubelet and Statelet, on the same manifests', () => {
     report = await compareAgents({
       bed,
       kubelet: kubelet ?? '',
-      manifests: readManifests(own('manifests')),
+      manifests: readManifests(own(folder)),
+      ...(configFile !== undefined && { config: readConfig(own(configFile)) }),
       meant: readMeant(own('../../scripts/compare/meant.yaml')),
       idleSeconds: 0,
       settleMs: 180_000,
@@ -36,14 +38,29 @@ declare('the kubelet and Statelet, on the same manifests', () => {
   afterAll(async () => {
     await bed.stop({ leftovers: 'remove' });
   });
+  return () => report;
+}
+
+declare('the kubelet and Statelet, on the same manifests', () => {
+  const found = comparing('manifests');
 
   test('differ in nothing but what is meant', () => {
+    const report = found();
     expect(report.unexpected).toEqual([]);
     expect(report).toMatchObject({ manifests: 3, equal: 3, unsettled: { kubelet: [], statelet: [] } });
   });
 
   test('differ in what only a full look at their requests, files and statuses can show', () => {
-    const areas = new Set(report.meant.map(({ entry }) => entry.area));
+    const areas = new Set(found().meant.map(({ entry }) => entry.area));
     expect([...areas].toSorted()).toEqual(expect.arrayContaining(['container', 'files', 'pod', 'status']));
+  });
+});
+
+declare('the kubelet and Statelet, where containers have CPUs and memory of their own', () => {
+  const MANAGERS = '../../scripts/compare/managers';
+  const found = comparing(`${MANAGERS}/manifests`, `${MANAGERS}/restricted.yaml`);
+
+  test('differ in nothing but what is meant', () => {
+    expect(found().unexpected).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { logsBelow } from '../../scripts/compare/places.ts';
+import { logsBelow, managerStates } from '../../scripts/compare/places.ts';
 
 describe('the logs of a pod', () => {
   let dir = '';
@@ -31,4 +31,15 @@ describe('the logs of a pod', () => {
   test('are none where there is no folder', () => {
     expect(logsBelow(join(dir, 'none'), [], new Set())).toEqual({});
   });
+});
+
+test('managers of CPUs and memory count where they have a policy', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'statelet-places-'));
+  const write = (file: string, state: object) => writeFileSync(join(dir, file), JSON.stringify(state));
+  write('cpu_manager_state', { policyName: 'none', defaultCpuSet: '' });
+  expect(managerStates(dir)).toEqual({});
+  const state = { policyName: 'Static', machineState: {} };
+  write('memory_manager_state', { ...state, checksum: 1 });
+  expect(managerStates(dir)).toEqual({ memory_manager_state: state });
+  rmSync(dir, { recursive: true });
 });

@@ -270,6 +270,12 @@ describe('the file', () => {
     );
   });
 
+  test('of a kubelet is read, and written again byte by byte', () => {
+    const ofKubelet =
+      '{"policyName":"static","defaultCpuSet":"0","entries":{"f9109df4f50b0ae2eb64bf4650c1e51b":{"before":"1","main":"1"}},"checksum":3148820029}';
+    expect(cpuStateText('static', readCpuState(ofKubelet, 'static'))).toBe(ofKubelet);
+  });
+
   const state = { shared: [0], assigned: new Map([['uid', new Map([['main', [1]]])]]) };
 
   test('has the shape of the kubelet', () => {

@@ -294,6 +294,15 @@ describe('the file', () => {
     expect(JSON.parse(memoryStateText('static', state))).toEqual(KUBELET);
   });
 
+  test('of a kubelet is read, and written again byte by byte', () => {
+    const ofKubelet =
+      '{"policyName":"Static","machineState":{"0":{"numberOfAssignments":1,"memoryMap":{"hugepages-1Gi":{"total":0,"systemReserved":0,"allocatable":0,"reserved":0,"free":0},' +
+      '"hugepages-2Mi":{"total":0,"systemReserved":0,"allocatable":0,"reserved":0,"free":0},' +
+      '"memory":{"total":18616188928,"systemReserved":1073741824,"allocatable":17542447104,"reserved":67108864,"free":17475338240}},"cells":[0]}},' +
+      '"entries":{"f9109df4f50b0ae2eb64bf4650c1e51b":{"main":[{"numaAffinity":[0],"type":"memory","size":67108864}]}},"checksum":3357413390}';
+    expect(memoryStateText('Static', readMemoryState(ofKubelet, 'Static'))).toBe(ofKubelet);
+  });
+
   const text = memoryStateText('Static', assign(TWO, [pod('a', [container('main', 60)])]));
 
   test.each([
