@@ -23,10 +23,13 @@ interface Line {
 
 /** The latest lines of each pod name, and of each node, are kept: at least this many. */
 const KEPT_LINES = 300;
+const HASHED_AT_ONCE = 65_536;
 
 /** Everything that happens in a simulation, line by line. One seed gives the same bytes in every run. */
 export class History {
   readonly #hash = createHash('sha256');
+  /** The latest lines, which are not in the hash yet: each call of it is dear. */
+  #unhashed = '';
   readonly #kept = new Map<string, Line[]>();
   readonly #elapsedMs: () => number;
   readonly #write: ((line: string) => void) | undefined;
@@ -47,7 +50,8 @@ export class History {
     const who = [`node-${String(node)}`, name, uid].filter((part) => part !== undefined && part !== '');
     const text = `${elapsed(this.#elapsedMs())} ${who.join(' ')}: ${what}`;
     const line = { number: this.#lines++, uid, text };
-    this.#hash.update(`${text}\n`);
+    this.#unhashed += `${text}\n`;
+    if (this.#unhashed.length > HASHED_AT_ONCE) this.#hashLines();
     this.#write?.(text);
     if (isMinor) return;
     const key = keyOf(node, name);
@@ -68,7 +72,13 @@ export class History {
 
   /** SHA-256 of all lines so far. */
   digest(): string {
+    this.#hashLines();
     return this.#hash.copy().digest('hex');
+  }
+
+  #hashLines(): void {
+    this.#hash.update(this.#unhashed);
+    this.#unhashed = '';
   }
 }
 

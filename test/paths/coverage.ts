@@ -22,7 +22,8 @@ export class Coverage {
   readonly #states = new Map<string, Counted>();
   readonly #transitions = new Map<string, Counted>();
   readonly #guards = new Map<string, CountedGuard>();
-  readonly #before = new WeakMap<object, AnyMachineSnapshot>();
+  /** The states of each actor. */
+  readonly #active = new WeakMap<object, readonly AnyStateNode[]>();
   #paths = 0;
   #steps = 0;
 
@@ -43,21 +44,18 @@ export class Coverage {
     if (type !== '@xstate.microstep' || !('_transitions' in step)) return;
     const snapshot = step.snapshot as AnyMachineSnapshot;
     if (snapshot.machine.id !== this.#machine.id) return;
-    const before = this.#before.get(actorRef);
     // An actor is in the initial states before it is told anything.
-    if (before === undefined)
-      for (const node of initialLeaves(this.#machine.root as AnyStateNode))
-        increase(this.#states.get(node.id));
-    this.#before.set(actorRef, snapshot);
+    const known = this.#active.get(actorRef);
+    const former = known ?? initialLeaves(this.#machine.root as AnyStateNode);
+    if (known === undefined) for (const node of former) increase(this.#states.get(node.id));
     const taken = new Set(step._transitions.map(keyOf));
+    const active = known !== undefined && taken.size === 0 ? known : activeNodes(snapshot);
+    this.#active.set(actorRef, active);
     for (const key of taken) increase(this.#transitions.get(key));
     for (const transition of step._transitions) increase(this.#guards.get(guardOf(transition) ?? ''));
-    if (before === undefined || taken.size > 0)
-      for (const node of activeNodes(snapshot)) increase(this.#states.get(node.id));
-    const former =
-      before === undefined ? initialLeaves(this.#machine.root as AnyStateNode) : activeNodes(before);
+    if (active !== known) for (const node of active) increase(this.#states.get(node.id));
     this.#countRefusals(former, taken, (node) => candidates(node, step.event.type));
-    this.#countRefusals(activeNodes(snapshot), taken, (node) => node.always ?? []);
+    this.#countRefusals(active, taken, (node) => node.always ?? []);
   };
 
   replayed(path: readonly unknown[]): void {
@@ -146,8 +144,16 @@ function candidates(node: AnyStateNode, eventType: string): readonly AnyTransiti
     .flatMap(([, transitions]) => transitions as AnyTransitionDefinition[]);
 }
 
+const DESCRIPTIONS = new WeakMap<AnyTransitionDefinition, string>();
+
 /** `provide()` makes new transition objects. Equal ones have equal descriptions. */
-const keyOf = describe;
+function keyOf(transition: AnyTransitionDefinition): string {
+  const known = DESCRIPTIONS.get(transition);
+  if (known !== undefined) return known;
+  const description = describe(transition);
+  DESCRIPTIONS.set(transition, description);
+  return description;
+}
 
 /** `Syncing.Working: SYNC_DONE [moreToDo] → Syncing.Working` */
 function describe(transition: AnyTransitionDefinition): string {

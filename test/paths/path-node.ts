@@ -66,7 +66,11 @@ export function simulatedPathNode(): PathNode {
       ? { exitCode: healthCode, takesMs: 0 }
       : { exitCode: 0, onTerm: { takesMs: 0, exitCode: 143 } };
   const simulated = new SimulatedRuntime({ clock, random: () => 0, latencies: NO_LATENCIES, programOf });
-  const node = { ...processNode({ hostIPs: HOST_IPS, podLogsDir: NOWHERE }), remove: nothing };
+  const node = {
+    ...processNode({ hostIPs: HOST_IPS, podLogsDir: NOWHERE }),
+    remove: nothing,
+    podsOnDisk: () => Promise.resolve([]),
+  };
   return {
     clock,
     podLogsDir: NOWHERE,

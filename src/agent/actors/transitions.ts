@@ -186,13 +186,12 @@ export function activeNodes({ machine, value }: Pick<SeenSnapshot, 'machine' | '
 
 function withActive(node: AnyStateNode, value: StateValue): AnyStateNode[] {
   const inner = typeof value === 'string' ? { [value]: {} } : value;
-  return Object.values(node.states as Readonly<Record<string, AnyStateNode>>).reduce(
-    (active, state) => {
-      const further = inner[state.key];
-      return further === undefined ? active : [...active, ...withActive(state, further)];
-    },
-    [node],
-  );
+  const active = [node];
+  for (const state of Object.values(node.states as Readonly<Record<string, AnyStateNode>>)) {
+    const further = inner[state.key];
+    if (further !== undefined) active.push(...withActive(state, further));
+  }
+  return active;
 }
 
 function kindOf(

@@ -71,6 +71,6 @@ export class RemainsJudge {
 
   #isOrphan(uid: string): boolean {
     const truth = this.#truth;
-    return !truth.isInUse(uid) && !truth.isDesired(uid) && truth.snapshot(uid) === undefined;
+    return truth.snapshot(uid) === undefined && !truth.isDesired(uid) && !truth.isInUse(uid);
   }
 }

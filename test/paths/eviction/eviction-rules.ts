@@ -81,15 +81,15 @@ export class EvictionRules {
 
   #brokenFor(uid: string): readonly string[] {
     const chosen = this.#chosen.of(uid);
-    const found = {
-      [`I9 ${uid}: chosen ${chosen} times, killed ${this.#kills.of(uid)} times`]:
-        this.#kills.of(uid) !== chosen,
-      [`${uid}: chosen ${chosen} times`]: chosen > 1,
-      [`${uid}: no event tells that it is evicted`]: this.#records.of(`Evicted ${uid}`) !== chosen,
-      [`${uid}: no event tells that it does not end`]:
-        this.#records.of(`ExceededGracePeriod ${uid}`) !== this.#failures.of(uid),
-    };
-    return Object.keys(found).filter((what) => found[what]);
+    const killed = this.#kills.of(uid);
+    const found: string[] = [];
+    if (killed !== chosen) found.push(`I9 ${uid}: chosen ${chosen} times, killed ${killed} times`);
+    if (chosen > 1) found.push(`${uid}: chosen ${chosen} times`);
+    if (this.#records.of(`Evicted ${uid}`) !== chosen)
+      found.push(`${uid}: no event tells that it is evicted`);
+    if (this.#records.of(`ExceededGracePeriod ${uid}`) !== this.#failures.of(uid))
+      found.push(`${uid}: no event tells that it does not end`);
+    return found;
   }
 }
 
