@@ -12,7 +12,7 @@ import type {
   PressureView,
 } from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
-import { type Run, withRuns } from './lanes.ts';
+import { type Run, withRuns } from './container-lanes.ts';
 import type { Measured } from './pressure-lanes.ts';
 
 /** Of the pod or the chart that is looked at. */

@@ -6,7 +6,7 @@ import { axisView, type Zoom } from './axis-view.ts';
 import type { Camera } from './chart-camera.ts';
 import { chartLook, transitionList } from './chart-view.ts';
 import { badge, HEALTH, healthAt } from './health-view.ts';
-import { podLanes } from './lanes.ts';
+import { podLanes } from './pod-lanes.ts';
 import type { Sight } from './news.ts';
 import { clockTime, duration } from './page-times.ts';
 import { eventList } from './node-view.ts';

@@ -2,7 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import type { PodView } from '../../../src/types/page-views.ts';
 import type { Transition } from '../../../src/types/transition.ts';
 import { together, windowOf } from '../../../src/page/browser/axis-view.ts';
-import { actorLanes, podLanes, withRuns } from '../../../src/page/browser/lanes.ts';
+import { withRuns } from '../../../src/page/browser/container-lanes.ts';
+import { actorLanes } from '../../../src/page/browser/lanes.ts';
+import { podLanes } from '../../../src/page/browser/pod-lanes.ts';
 import { podRow } from '../../support/page-bed.ts';
 import { testPod } from '../../support/pods.ts';
 
