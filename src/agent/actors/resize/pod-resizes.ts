@@ -108,7 +108,7 @@ export class PodResizes {
 
   /** The pods that are ending for the resize of this one. */
   delayOf(uid: string): StartDelay | undefined {
-    return this.#parts.room.growthDelay(uid);
+    return this.#parts.room.growing.get(uid)?.delay;
   }
 
   sourcesReady(): void {
@@ -151,7 +151,7 @@ export class PodResizes {
   }
 
   #drop(uid: string): void {
-    this.#parts.room.stopGrowing(uid);
+    this.#parts.room.growing.stop(uid);
     this.#pending = this.#pending.filter((other) => other !== uid);
   }
 
@@ -191,7 +191,7 @@ export class PodResizes {
   #makeRoom(pod: Pod): void {
     const { room } = this.#parts;
     if (room.allocated(pod.metadata.uid) === undefined || room.resizeAdmission(pod).kind !== 'short') return;
-    room.makeRoomToGrow(pod, () => this.retry('pod_terminated'));
+    room.growing.makeRoom(pod, () => this.retry('pod_terminated'));
   }
 
   #refusal(pod: Pod): ResizeRefusal | undefined {

@@ -1,7 +1,6 @@
 /** Which pods have a place on this node: each asks before it first starts, and keeps its place until it has ended. */
 import type { PodEvent } from '../../machines/pod-context.ts';
 import { type Admission, admitPod, admitRunningPod, beyondNode } from '../../policies/admission/admit-pod.ts';
-import type { StartDelay } from '../../policies/admission/start-delay.ts';
 import type { UsedResources } from '../../policies/admission/used-resources.ts';
 import {
   type InsufficientResource,
@@ -18,6 +17,7 @@ import type { Pod } from '../../../types/kubernetes.ts';
 import type { NodeFacts } from '../../../types/node-facts.ts';
 import type { ActorContext } from '../actor-context.ts';
 import type { PodRegistry } from '../pods/pod-registry.ts';
+import { GrowingPods } from './growing-pods.ts';
 import { Preemptions } from './preemptions.ts';
 import { ResourceLedger } from './resource-ledger.ts';
 
@@ -48,17 +48,8 @@ export interface RoomArbiterParts {
   readonly onPromiseOver?: (uid: string) => void;
 }
 
-/** A pod that has its place is to have more. */
-interface Growth {
-  /** With what it requests now. */
-  readonly pod: Pod;
-  /** Told when there is room: asks for the resize again. */
-  readonly offer: () => void;
-  /** For whose end it waits. */
-  readonly delay?: StartDelay;
-}
-
 export class RoomArbiter {
+  readonly growing: GrowingPods;
   readonly #parts: RoomArbiterParts;
   readonly #ledger = new ResourceLedger();
   /** Pods that ran before this agent: they hold their room, and whether they may stay is still to be decided. */
@@ -67,8 +58,6 @@ export class RoomArbiter {
   readonly #requests = new Map<string, RoomRequest>();
   /** What a pod lacks for which other pods may be ended, by UID. */
   readonly #shortages = new Map<string, Rejection>();
-  /** By UID: the pods that have a place, and for whose resize other pods end. */
-  readonly #growing = new Map<string, Growth>();
   readonly #preemptions: Preemptions;
   /** Of the requests so far. */
   #count = 0;
@@ -84,8 +73,8 @@ export class RoomArbiter {
       kill: (uid, kill) => registry.kill(uid, kill),
       gracePeriodSeconds: (uid) => gracePeriodSeconds(registry, uid),
       preempting: (uid, delay) => {
-        const growth = this.#growing.get(uid);
-        if (growth) this.#growing.set(uid, { ...growth, delay });
+        const growth = this.growing.get(uid);
+        if (growth) growth.delay = delay;
         else this.#requests.get(uid)?.answer({ type: 'PREEMPTING', delay });
       },
       admit: (uid) => this.#admitPreemptor(uid),
@@ -96,6 +85,8 @@ export class RoomArbiter {
         parts.onPromiseOver?.(uid);
       },
     });
+    const admission = (pod: Pod) => this.resizeAdmission(pod);
+    this.growing = new GrowingPods({ preemptions: this.#preemptions, admission });
   }
 
   /** What the admitted pods have reserved of the node. */
@@ -149,23 +140,6 @@ export class RoomArbiter {
   /** What the node could not grant the pod even if it had no other one. */
   beyondNode(pod: Pod): InsufficientResource | undefined {
     return beyondNode(this.#parts.nodeFacts(), pod);
-  }
-
-  /** Other pods are ended so that this one, which has a place, may have what it requests now. `offer` is called when there is room. */
-  makeRoomToGrow(pod: Pod, offer: () => void): void {
-    const { uid } = pod.metadata;
-    this.#growing.set(uid, { pod, offer });
-    if (!this.#preemptions.has(uid)) this.#preemptions.begin(pod.metadata);
-  }
-
-  /** For whose end the pod, which has a place, waits to have more. */
-  growthDelay(uid: string): StartDelay | undefined {
-    return this.#growing.get(uid)?.delay;
-  }
-
-  /** The pod has a place, and has what it requests or does not request it any more. */
-  stopGrowing(uid: string): void {
-    if (this.#growing.delete(uid)) this.#preemptions.withdraw(uid);
   }
 
   /** The pod holds from now on what it requests now. What it gives back is offered to the pods that wait. */
@@ -252,7 +226,7 @@ export class RoomArbiter {
     this.#requests.get(uid)?.asked.abort();
     this.#requests.delete(uid);
     this.#shortages.delete(uid);
-    this.#growing.delete(uid);
+    this.growing.forget(uid);
     const hadParts = this.#parts.node.withdraw(uid);
     const hasFreed = this.#ledger.remove(uid) || hadParts;
     // Listed first: a pod that begins to wait below has seen already what is free.
@@ -344,8 +318,8 @@ export class RoomArbiter {
   }
 
   #admitPreemptor(uid: string): Admission {
-    const growth = this.#growing.get(uid);
-    if (growth !== undefined) return this.#admitGrowth(growth);
+    const growth = this.growing.get(uid);
+    if (growth !== undefined) return this.growing.admit(growth);
     const request = this.#wanted(uid);
     if (request === undefined) return { kind: 'rejected', ...unexpectedAdmissionError('the pod is gone') };
     const admission = this.#decide(request.pod, false, this.#parts.nodeFacts);
@@ -353,18 +327,9 @@ export class RoomArbiter {
     return admission;
   }
 
-  #admitGrowth({ pod, offer }: Growth): Admission {
-    const admission = this.resizeAdmission(pod);
-    if (admission.kind !== 'admitted') return admission;
-    // First: what takes the room up must not withdraw the preemption, which hears of it by this answer.
-    this.#growing.delete(pod.metadata.uid);
-    offer();
-    return admission;
-  }
-
   /** A pod that cannot grow has been told already what it lacks, and goes on: also one that runs, and whose place is being asked for anew. */
   #rejectPreemptor(uid: string, rejection: Rejection): void {
-    if (this.#growing.delete(uid)) return;
+    if (this.growing.forget(uid)) return;
     const request = this.#wanted(uid);
     if (request !== undefined) this.#reject(request, rejection, false);
   }
@@ -380,7 +345,7 @@ export class RoomArbiter {
 
   /** The pod with what it asks for. */
   #requesting(uid: string): Pod | undefined {
-    return this.#growing.get(uid)?.pod ?? podOf(this.#parts.registry, uid);
+    return this.growing.get(uid)?.pod ?? podOf(this.#parts.registry, uid);
   }
 
   #holdersBeside(uid: string): readonly Pod[] {
