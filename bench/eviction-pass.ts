@@ -7,7 +7,7 @@ import { chooseVictim, evaluateEviction } from '../src/agent/policies/eviction/p
 import type { Pod } from '../src/types/kubernetes.ts';
 import type { PodStats, Summary } from '../src/types/stats.ts';
 import { factsWith, nodeWith, settingsWith, statsOf, thresholds } from '../test/support/eviction.ts';
-import { median, timeMs } from './support/measures.ts';
+import { medianMs } from './support/measures.ts';
 import { benchOptions } from './support/options.ts';
 import { fullNode } from './support/preemption-pods.ts';
 import { type Compared, printTable } from './support/table.ts';
@@ -71,9 +71,9 @@ function pass(pods: readonly Pod[], summary: Summary): string {
   return chooseVictim({ ...NONE, settings, shortage, summary, pods }).eviction?.pod.name ?? 'nobody';
 }
 
-function medianMs(work: () => unknown): number {
-  for (let run = 0; run < WARM_UP_RUNS; run += 1) work();
-  return median(Array.from({ length: runs }, () => timeMs(work)));
+function warmMedianMs(work: () => unknown): number {
+  medianMs(WARM_UP_RUNS, work);
+  return medianMs(runs, work);
 }
 
 const fewInodes = { inodes: 1_000_000, inodesFree: 1000 };
@@ -89,9 +89,9 @@ for (const count of COUNTS) {
   const pods = podsOf(count);
   const stats = pods.map(statsFor);
   const json = JSON.stringify(stats);
-  const readMs = medianMs(() => JSON.parse(json) as unknown);
+  const readMs = warmMedianMs(() => JSON.parse(json) as unknown);
   for (const [name, node] of SHORTAGES) {
-    const figure = medianMs(() => pass(pods, { node, pods: stats }));
+    const figure = warmMedianMs(() => pass(pods, { node, pods: stats }));
     rows[`${count} pods, short of ${name} (ms)`] = {
       figure,
       beside: 'JSON.parse of the summary',

@@ -7,7 +7,7 @@ import { selectVictims } from '../src/agent/policies/preemption/victims.ts';
 import { resourceRequest } from '../src/agent/policies/pod/resources.ts';
 import type { Pod } from '../src/types/kubernetes.ts';
 import { plainVictims } from '../test/support/preemption-reference.ts';
-import { median, timeMs } from './support/measures.ts';
+import { medianMs, timeMs } from './support/measures.ts';
 import { benchOptions } from './support/options.ts';
 import { CRITICAL_POD, fullNode, missingFor } from './support/preemption-pods.ts';
 import { type Compared, printTable } from './support/table.ts';
@@ -19,10 +19,6 @@ const WARM_UP_RUNS = 10;
 const PLAIN_RUNS = 3;
 
 const { runs } = benchOptions({ runs: { usual: 50, quick: 10 } }, {});
-
-function medianMs(times: number, work: () => unknown): number {
-  return median(Array.from({ length: times }, () => timeMs(work)));
-}
 
 function facts(pods: readonly Pod[], size: number) {
   return { preemptor: CRITICAL_POD, pods, missing: missingFor(pods, size), lowerPriorityFirst: true };

@@ -42,6 +42,11 @@ export function median(numbers: readonly number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 }
 
+/** The median duration of so many runs. */
+export function medianMs(times: number, work: () => unknown): number {
+  return median(Array.from({ length: times }, () => timeMs(work)));
+}
+
 /** Unix milliseconds, with the fractions that `Date.now` leaves out. */
 export function nowMs(): number {
   return performance.timeOrigin + performance.now();

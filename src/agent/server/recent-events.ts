@@ -1,30 +1,13 @@
 /** The newest events of the node and its pods, as objects of the Kubernetes API, for those who ask the daemon for them. */
-import { EventCorrelator, type EventFacts } from '../policies/cluster/event-correlation.ts';
-import {
-  EventNames,
-  eventReport,
-  nodeEventObject,
-  podEventObject,
-} from '../policies/cluster/event-object.ts';
+import type { CorrelatedEvent } from '../policies/cluster/event-correlation.ts';
+import type { EventReport } from '../policies/cluster/event-object.ts';
+import { EventReports, type EventReportsParts } from '../policies/cluster/event-reports.ts';
 import { rfc3339 } from '../policies/formats/time.ts';
-import type {
-  ContainerReference,
-  EventRecorder,
-  NodeEventRecorder,
-  PodReference,
-} from '../../types/event-recorder.ts';
-import type { CoreEvent, Pod } from '../../types/kubernetes.ts';
+import type { CoreEvent } from '../../types/kubernetes.ts';
 
-/** As the kubelet names itself in events. */
-const COMPONENT = 'kubelet';
 const KEPT_MAX = 1_000;
 
-export interface RecentEventsOptions {
-  readonly nodeName: string;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  /** By UID; undefined where the pod is not known by its object. */
-  readonly podOf: (uid: string) => Pod | undefined;
+export interface RecentEventsOptions extends Pick<EventReportsParts, 'nodeName' | 'podOf' | 'now'> {
   readonly keptMax?: number;
 }
 
@@ -40,37 +23,21 @@ interface Kept {
 }
 
 /** Equal events are one event with a count. When there are too many, those that have not happened for longest are forgotten. */
-export class RecentEvents implements EventRecorder, NodeEventRecorder {
-  readonly #options: RecentEventsOptions;
-  readonly #correlator = new EventCorrelator();
-  readonly #names = new EventNames();
+export class RecentEvents extends EventReports {
+  readonly #keptMax: number;
   /** Those that happened last come last. */
   readonly #kept = new Map<string, Kept>();
   readonly #listeners = new Set<(change: EventChange) => void>();
   #version = 0;
 
-  constructor(options: RecentEventsOptions) {
-    this.#options = options;
+  constructor({ keptMax = KEPT_MAX, ...parts }: RecentEventsOptions) {
+    super({ ...parts, otherName: (nanoseconds) => `statelet.${nanoseconds.toString(16)}` });
+    this.#keptMax = keptMax;
   }
 
   /** Rises with each event. */
   get version(): number {
     return this.#version;
-  }
-
-  event(
-    pod: PodReference,
-    type: EventFacts['type'],
-    reason: string,
-    message: string,
-    about?: ContainerReference,
-  ): void {
-    const object = podEventObject(pod, about?.container, this.#options.podOf(pod.uid));
-    this.#record({ object, type, reason, message });
-  }
-
-  nodeEvent(type: EventFacts['type'], reason: string, message: string): void {
-    this.#record({ object: nodeEventObject(this.#options.nodeName, undefined), type, reason, message });
   }
 
   /** The oldest first. `after`: only those that happened after that version. */
@@ -86,29 +53,18 @@ export class RecentEvents implements EventRecorder, NodeEventRecorder {
     return () => void this.#listeners.delete(listener);
   }
 
-  #record(event: Omit<EventFacts, 'source'>): void {
-    const { nodeName, now, keptMax = KEPT_MAX } = this.#options;
-    const facts = { ...event, source: { component: COMPONENT, host: nodeName } };
-    const at = now();
-    const name = this.#names.next(
-      event.object.name,
-      at,
-      (nanoseconds) => `statelet.${nanoseconds.toString(16)}`,
-    );
-    const correlated = this.#correlator.correlate(facts, at, name);
-    const { event: object } = eventReport(facts, correlated, at);
-    const { key } = correlated;
+  protected override take({ event: object }: EventReport, { key, firstAt }: CorrelatedEvent): void {
     const isKnown = this.#kept.delete(key);
     this.#version += 1;
     const metadata = {
       ...object.metadata,
-      creationTimestamp: rfc3339(correlated.firstAt),
+      creationTimestamp: rfc3339(firstAt),
       resourceVersion: String(this.#version),
     };
     const kept = { version: this.#version, event: { ...object, metadata } };
     this.#kept.set(key, kept);
     const oldest = this.#kept.keys().next();
-    if (this.#kept.size > keptMax && !oldest.done) this.#kept.delete(oldest.value);
+    if (this.#kept.size > this.#keptMax && !oldest.done) this.#kept.delete(oldest.value);
     for (const listener of this.#listeners)
       listener({ type: isKnown ? 'MODIFIED' : 'ADDED', event: kept.event });
   }

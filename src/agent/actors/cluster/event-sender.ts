@@ -1,25 +1,13 @@
 /** Tells the API server of events, one after the other. Who records an event never waits for the server. */
 import type { ApiServer } from '../../cluster/service/api-server.ts';
 import { ApiError, hasNoNamespace, hasReason } from '../../cluster/service/api-error.ts';
-import { EventCorrelator, type EventFacts, isLogOnly } from '../../policies/cluster/event-correlation.ts';
-import {
-  EventNames,
-  type EventReport,
-  eventReport,
-  inPlaceOf,
-  nodeEventObject,
-  podEventObject,
-} from '../../policies/cluster/event-object.ts';
+import { type CorrelatedEvent, isLogOnly } from '../../policies/cluster/event-correlation.ts';
+import { type EventReport, inPlaceOf } from '../../policies/cluster/event-object.ts';
+import { EventReports, type EventReportsParts } from '../../policies/cluster/event-reports.ts';
 import { sleep, Timer } from '../../../system/timer.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage } from '../../../types/errors.ts';
-import type {
-  ContainerReference,
-  EventRecorder,
-  NodeEventRecorder,
-  PodReference,
-} from '../../../types/event-recorder.ts';
-import type { Pod } from '../../../types/kubernetes.ts';
+import type { EventRecorder } from '../../../types/event-recorder.ts';
 
 /** As in client-go. */
 const QUEUED_MAX = 1_000;
@@ -29,53 +17,35 @@ const RETRY_MS = 10_000;
 const ANSWER_MAX_MS = 30_000;
 /** For how long an agent that ends sends the events that wait. */
 const LAST_EVENTS_MAX_MS = 2_000;
-const COMPONENT = 'kubelet';
 
-export interface EventSenderParts {
+export interface EventSenderParts extends Pick<EventReportsParts, 'nodeName' | 'nodeUID' | 'podOf'> {
   readonly api: ApiServer;
-  readonly nodeName: string;
-  /** Undefined until the node is registered. */
-  readonly nodeUID: () => string | undefined;
-  readonly podOf: (uid: string) => Pod | undefined;
   readonly uuid: () => string;
 }
 
 type Context = Pick<AgentContext, 'clock' | 'random' | 'logger'>;
 
-export class EventSender implements EventRecorder, NodeEventRecorder {
+export class EventSender extends EventReports {
   readonly #context: Context;
-  readonly #parts: EventSenderParts;
-  readonly #correlator = new EventCorrelator();
+  readonly #api: ApiServer;
   /** Reports that were not begun to be sent, oldest first: one for each event of the server. */
   readonly #queue = new Map<string, EventReport>();
   /** The agent ends: nothing is tried again. */
   readonly #stopping = new AbortController();
   /** No request is in flight any more, or its answer is not waited for. */
   readonly #abort = new AbortController();
-  readonly #names = new EventNames();
   #sending: Promise<void> | undefined;
   #isRefused = false;
 
-  constructor(context: Context, parts: EventSenderParts) {
+  constructor(context: Context, { api, uuid, ...parts }: EventSenderParts) {
+    super({ ...parts, now: () => context.clock.now(), otherName: uuid });
     this.#context = context;
-    this.#parts = parts;
+    this.#api = api;
   }
 
-  event(
-    pod: PodReference,
-    type: EventFacts['type'],
-    reason: string,
-    message: string,
-    about?: ContainerReference,
-  ): void {
-    if (isLogOnly(reason)) return;
-    const object = podEventObject(pod, about?.container, this.#parts.podOf(pod.uid));
-    this.#record({ object, type, reason, message });
-  }
-
-  nodeEvent(type: EventFacts['type'], reason: string, message: string): void {
-    const { nodeName, nodeUID } = this.#parts;
-    this.#record({ object: nodeEventObject(nodeName, nodeUID()), type, reason, message });
+  override event(...told: Parameters<EventRecorder['event']>): void {
+    const [, , reason] = told;
+    if (!isLogOnly(reason)) super.event(...told);
   }
 
   /** Takes no more events, and sends those that wait, if the server answers. Resolves when no request is in flight. */
@@ -87,13 +57,8 @@ export class EventSender implements EventRecorder, NodeEventRecorder {
     limit.disarm();
   }
 
-  #record(event: Omit<EventFacts, 'source'>): void {
-    if (this.#stopping.signal.aborted) return;
-    const { nodeName, uuid } = this.#parts;
-    const facts = { ...event, source: { component: COMPONENT, host: nodeName } };
-    const now = this.#context.clock.now();
-    const correlated = this.#correlator.correlate(facts, now, this.#names.next(event.object.name, now, uuid));
-    if (!correlated.isSpam) this.#enqueue(eventReport(facts, correlated, now));
+  protected override take(report: EventReport, { isSpam }: CorrelatedEvent): void {
+    if (!isSpam && !this.#stopping.signal.aborted) this.#enqueue(report);
   }
 
   /** While the server is away, an event that happens again changes only the count of the report that waits. */
@@ -136,7 +101,7 @@ export class EventSender implements EventRecorder, NodeEventRecorder {
   }
 
   async #write({ isUpdate, event, patch }: EventReport): Promise<void> {
-    const { api } = this.#parts;
+    const api = this.#api;
     const collection = { resource: 'events', namespace: event.metadata.namespace } as const;
     const options = { signal: this.#abort.signal, timeoutMs: ANSWER_MAX_MS };
     if (isUpdate) {
