@@ -28,7 +28,7 @@ beforeEach(async () => {
   });
   await double.listen();
   const socket = { name: 'disk.csi.test', endpoint: double.endpoint, version: '1.0.0' };
-  driver = new CsiDriver(socket, { clock: systemClock });
+  driver = new CsiDriver({ clock: systemClock }, socket);
   const [stagingPath, targetPath] = [join(dir, 'staging'), join(dir, 'pod', 'target')];
   for (const folder of [stagingPath, join(dir, 'pod'), join(storage, 'vol-1')])
     mkdirSync(folder, { recursive: true });

@@ -108,7 +108,7 @@ class Replay {
       endpoint: '/gpu.sock',
       connect: (signal: AbortSignal) => this.#held('connect', signal),
       disconnected: (signal: AbortSignal) => this.#held('stay', signal),
-      watchHealth: (_clock: unknown, onHealth: (devices: readonly []) => void, signal: AbortSignal) => {
+      watchHealth: (onHealth: (devices: readonly []) => void, signal: AbortSignal) => {
         onHealth([]);
         return unlessAborted(new Promise<void>(() => undefined), signal);
       },

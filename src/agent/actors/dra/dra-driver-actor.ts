@@ -112,7 +112,7 @@ export class DraDriverActor {
   async #followHealth(driver: DraDriver, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#context;
     const { name, onHealth } = this.#parts;
-    const hear = () => driver.watchHealth(clock, (devices) => !signal.aborted && onHealth(devices), signal);
+    const hear = () => driver.watchHealth((devices) => !signal.aborted && onHealth(devices), signal);
     for (;;) {
       const problem = await hear().catch((error: unknown) => error);
       // Which services a driver has does not change while it runs.

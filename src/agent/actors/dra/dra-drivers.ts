@@ -65,11 +65,7 @@ export class DraDrivers {
     if (service === undefined)
       throw new StateletError('Internal', `${name} has no service that is known here`);
     const { dra, dial } = this.#parts;
-    const { clock, measurements } = this.#core;
-    const driver = new DraDriver(
-      { name, endpoint, service },
-      { clock, measurements: measurements?.dra, dial },
-    );
+    const driver = new DraDriver(this.#core, { name, endpoint, service, dial });
     const actor = this.#drivers.get(name) ?? this.#begin(name);
     dra.drivers.register(driver);
     actor.registered(driver);

@@ -85,12 +85,8 @@ export class CsiDrivers {
 
   #serve({ name, endpoint, supportedVersions }: RegisteredPlugin): ServedPlugin {
     const { drivers, dial } = this.#parts;
-    const { clock, measurements } = this.#context;
     const version = bestVersion(supportedVersions) ?? '';
-    const driver = new CsiDriver(
-      { name, endpoint, version },
-      { clock, measurements: measurements?.csi, dial },
-    );
+    const driver = new CsiDriver(this.#context, { name, endpoint, version, dial });
     let isRegistered = false;
     const served = new AbortController();
     const signal = AbortSignal.any([served.signal, this.#life.signal]);

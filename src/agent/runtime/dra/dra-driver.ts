@@ -6,9 +6,8 @@ import { driverWords } from '../../policies/formats/terminal-text.ts';
 import { type Dial, dialSocket, type GrpcLink } from '../../../system/grpc/grpc-client.ts';
 import type { Method } from '../../../system/grpc/method.ts';
 import { withinTime } from '../../../system/timer.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
-import type { DraMeasurements } from '../../../types/measurements.ts';
 import {
   type PreparedAnswer,
   prepareMethod,
@@ -23,31 +22,30 @@ const HEALTH_BYTES_MAX = 4 * 1024 * 1024;
 
 type Answers<Answer> = Readonly<Record<string, Answer>>;
 
-interface DraDriverParts {
-  readonly clock: Clock;
-  readonly measurements?: DraMeasurements | undefined;
+interface DraSocket {
+  readonly name: string;
+  readonly endpoint: string;
+  readonly service: DraService;
+  /** Default: the sockets of drivers. */
   readonly dial?: Dial | undefined;
 }
+
+type Context = Pick<AgentContext, 'clock' | 'measurements'>;
 
 export class DraDriver {
   readonly name: string;
   readonly endpoint: string;
   readonly #service: DraService;
-  readonly #measurements: DraMeasurements | undefined;
-  readonly #clock: Clock;
+  readonly #context: Context;
   readonly #calls: GrpcLink;
   /** Calls that are given up may close their connection: this one shows whether the driver is there. */
   readonly #link: GrpcLink;
 
-  constructor(
-    { name, endpoint, service }: { name: string; endpoint: string; service: DraService },
-    { clock, measurements, dial = dialSocket }: DraDriverParts,
-  ) {
-    this.#clock = clock;
+  constructor(context: Context, { name, endpoint, service, dial = dialSocket }: DraSocket) {
+    this.#context = context;
     this.name = name;
     this.endpoint = endpoint;
     this.#service = service;
-    this.#measurements = measurements;
     const errorOf = (_: string, kind: StateletError['kind'], text: string, cause: unknown) =>
       new StateletError(kind, `DRA driver ${name}: rpc error: code = ${kind} desc = ${text}`, { cause });
     this.#calls = dial(errorOf, endpoint);
@@ -73,11 +71,8 @@ export class DraDriver {
   }
 
   /** `onHealth`: with each list of its devices. Resolves or rejects when it tells no more. */
-  watchHealth(
-    clock: Clock,
-    onHealth: (devices: readonly ToldHealth[]) => void,
-    signal: AbortSignal,
-  ): Promise<void> {
+  watchHealth(onHealth: (devices: readonly ToldHealth[]) => void, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#context;
     const onMessage = (message: Buffer) => onHealth(WATCH_RESOURCES.response.decode(message).devices);
     return this.#link.watch(
       WATCH_RESOURCES,
@@ -97,9 +92,10 @@ export class DraDriver {
     claims: readonly ClaimKey[],
     signal: AbortSignal,
   ): Promise<Answers<Answer>> {
-    const end = this.#measurements?.called(this.name, method.path);
+    const { clock, measurements } = this.#context;
+    const end = measurements?.dra.called(this.name, method.path);
     try {
-      const answer = await withinTime(this.#clock, CALL_LIMIT_MS, signal, (limit) =>
+      const answer = await withinTime(clock, CALL_LIMIT_MS, signal, (limit) =>
         this.#calls.call(method, { claims }, limit),
       );
       end?.('OK');

@@ -69,8 +69,8 @@ async function openDriver(name: string, options: Partial<TestDraDriverOptions> =
 function registered(name: string, version: 'v1' | 'v1beta1' = 'v1'): void {
   const service = `k8s.io.kubelet.pkg.apis.dra.${version}.DRAPlugin` as const;
   const driver = new DraDriver(
+    { clock: systemClock, measurements },
     { name, endpoint: join(dir, `${name}-reg.sock`), service },
-    { clock: systemClock, measurements: measurements.dra },
   );
   clients.push(driver);
   node.dra.drivers.register(driver);

@@ -115,7 +115,7 @@ export function csiManagerOn(rootDir: string, csiSocket: string, own: OwnCsi = {
     },
   });
   csi.drivers.register(
-    new CsiDriver({ name: CSI_DRIVER, endpoint: csiSocket, version: '1.0.0' }, { clock: systemClock }),
+    new CsiDriver({ clock: systemClock }, { name: CSI_DRIVER, endpoint: csiSocket, version: '1.0.0' }),
   );
   const volumes = new CsiVolumes(ownContext, {
     csi,

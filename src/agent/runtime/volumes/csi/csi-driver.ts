@@ -4,9 +4,8 @@ import { withinTime } from '../../../../system/timer.ts';
 import { driverWords } from '../../../policies/formats/terminal-text.ts';
 import type { CsiCapability } from '../../../policies/volumes/csi-source.ts';
 import { volumeFigures } from '../../../policies/volumes/csi-figures.ts';
-import type { Clock } from '../../../../types/clock.ts';
+import type { AgentContext } from '../../../../types/agent-context.ts';
 import { errorKind, errorMessage, StateletError } from '../../../../types/errors.ts';
-import type { CsiMeasurements } from '../../../../types/measurements.ts';
 import {
   type CsiNodeInfo,
   type ExpandRequest,
@@ -30,13 +29,11 @@ interface CsiSocket {
   readonly endpoint: string;
   /** The highest version of CSI that it supports. */
   readonly version: string;
-}
-
-interface CsiDriverParts {
-  readonly clock: Clock;
-  readonly measurements?: CsiMeasurements | undefined;
+  /** Default: the sockets of drivers. */
   readonly dial?: Dial | undefined;
 }
+
+type Context = Pick<AgentContext, 'clock' | 'measurements'>;
 
 /** A CSI driver of this node, which is asked over gRPC on its socket. Errors name the driver and the call, and have gRPC's code as kind. */
 export class CsiDriver {
@@ -44,18 +41,13 @@ export class CsiDriver {
   readonly endpoint: string;
   /** The highest version of CSI that it supports. */
   readonly version: string;
-  readonly #clock: Clock;
+  readonly #context: Context;
   readonly #client: GrpcLink;
-  readonly #measurements: CsiMeasurements | undefined;
   /** It cannot change while the driver runs. */
   #capabilities: Promise<ReadonlySet<CsiCapability>> | undefined;
 
-  constructor(
-    { name, endpoint, version }: CsiSocket,
-    { clock, measurements, dial = dialSocket }: CsiDriverParts,
-  ) {
-    this.#clock = clock;
-    this.#measurements = measurements;
+  constructor(context: Context, { name, endpoint, version, dial = dialSocket }: CsiSocket) {
+    this.#context = context;
     this.name = name;
     this.endpoint = endpoint;
     this.version = version;
@@ -112,9 +104,10 @@ export class CsiDriver {
   }
 
   async #call<Q, A>(method: Method<Q, A>, request: Q, signal?: AbortSignal): Promise<A> {
-    const end = this.#measurements?.operation(this.name, method.path);
+    const { clock, measurements } = this.#context;
+    const end = measurements?.csi.operation(this.name, method.path);
     try {
-      const answer = await withinTime(this.#clock, CALL_LIMIT_MS, signal, (limit) =>
+      const answer = await withinTime(clock, CALL_LIMIT_MS, signal, (limit) =>
         this.#client.call(method, request, limit),
       );
       end?.('OK');

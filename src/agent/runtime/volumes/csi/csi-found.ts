@@ -19,6 +19,8 @@ export interface FoundCsiVolumes {
 
 const FOLDERS_AT_A_TIME = 8;
 
+type Read = (folder: string) => Promise<VolData | 'broken' | undefined>;
+
 /** A broken record is told, and what it is about stays. */
 export async function findCsiVolumes(
   disk: VolumeDisk,
@@ -26,22 +28,27 @@ export async function findCsiVolumes(
   logger: Logger,
 ): Promise<FoundCsiVolumes> {
   const { rootDir, stagingDir } = folders;
+  const read: Read = (folder) =>
+    readVolData(disk, folder).catch((error: unknown) => {
+      logger.warn({}, errorMessage(error));
+      return 'broken' as const;
+    });
   const staged = [
-    ...(await stagedIn(disk, stagingDir, logger)),
-    ...(await stagedBlocks(disk, stagingDir, logger)),
+    ...(await stagedIn(disk, stagingDir, read)),
+    ...(await stagedBlocks(disk, stagingDir, read)),
   ];
   const published: FoundCsiVolumes['published'][number][] = [];
   let isInPart = false;
   const podsDir = join(rootDir, 'pods');
   await eachOf(await disk.subfolderNames(podsDir), FOLDERS_AT_A_TIME, async (podUID) => {
     for (const folder of await subfolders(disk, join(podsDir, podUID, 'volumes', pluginFolder('csi')))) {
-      const data = await readable(disk, folder, logger);
+      const data = await read(folder);
       if (data === 'broken') isInPart = true;
       else if (data && data.volumeLifecycleMode !== 'Ephemeral')
         published.push({ ...volumeOf(data), podUID });
     }
     for (const blockName of await disk.linkNames(join(podsDir, podUID, BLOCK_FOLDER, pluginFolder('csi')))) {
-      const data = await readable(disk, blockPaths(stagingDir, blockName).dataDir, logger);
+      const data = await read(blockPaths(stagingDir, blockName).dataDir);
       if (data === 'broken') isInPart = true;
       else if (data) published.push({ ...volumeOf(data), blockName, podUID });
     }
@@ -49,16 +56,12 @@ export async function findCsiVolumes(
   return { published, staged, isInPart };
 }
 
-async function stagedIn(
-  disk: VolumeDisk,
-  stagingDir: string,
-  logger: Logger,
-): Promise<readonly CsiVolumeKey[]> {
+async function stagedIn(disk: VolumeDisk, stagingDir: string, read: Read): Promise<readonly CsiVolumeKey[]> {
   const staged: CsiVolumeKey[] = [];
   const drivers = (await disk.subfolderNames(stagingDir)).filter((name) => name !== BLOCK_FOLDER);
   const ofDrivers = await Promise.all(drivers.map((name) => subfolders(disk, join(stagingDir, name))));
   await eachOf(ofDrivers.flat(), FOLDERS_AT_A_TIME, async (folder) => {
-    const data = await readable(disk, folder, logger);
+    const data = await read(folder);
     // An agent was killed before its driver was asked for anything, or after that had undone it.
     if (data === undefined) await removeMountPoint(disk, join(folder, STAGED)).catch(() => undefined);
     else if (data !== 'broken') staged.push(volumeOf(data));
@@ -66,17 +69,13 @@ async function stagedIn(
   return staged;
 }
 
-async function stagedBlocks(
-  disk: VolumeDisk,
-  csiDir: string,
-  logger: Logger,
-): Promise<readonly CsiVolumeKey[]> {
+async function stagedBlocks(disk: VolumeDisk, csiDir: string, read: Read): Promise<readonly CsiVolumeKey[]> {
   const staged: CsiVolumeKey[] = [];
   const names = (await disk.subfolderNames(join(csiDir, BLOCK_FOLDER))).filter(
     (name) => !NO_VOLUMES.has(name),
   );
   await eachOf(names, FOLDERS_AT_A_TIME, async (blockName) => {
-    const data = await readable(disk, blockPaths(csiDir, blockName).dataDir, logger);
+    const data = await read(blockPaths(csiDir, blockName).dataDir);
     // As for other volumes: nothing was asked of its driver, or all of that is undone.
     if (data === undefined) await removeEmptyBlockFolders(disk, blockPaths(csiDir, blockName));
     else if (data !== 'broken') staged.push({ ...volumeOf(data), blockName });
@@ -91,14 +90,3 @@ export async function subfolders(disk: VolumeDisk, folder: string): Promise<read
 
 /** The name of the folder on which a driver stages a volume. */
 export const STAGED = 'globalmount';
-
-async function readable(
-  disk: VolumeDisk,
-  folder: string,
-  logger: Logger,
-): Promise<VolData | 'broken' | undefined> {
-  return readVolData(disk, folder).catch((error: unknown) => {
-    logger.warn({}, errorMessage(error));
-    return 'broken' as const;
-  });
-}

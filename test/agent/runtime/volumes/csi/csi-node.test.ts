@@ -255,8 +255,8 @@ describeAsRoot('a volume of a CSI driver', () => {
       expect(await csi.stats.of(volume, target())).toMatchObject(of);
     expect(driver.calls.filter((call) => call.startsWith('NodeGetVolumeStats'))).toHaveLength(1);
     const silent = new CsiDriver(
-      { name: 'silent.csi.test', endpoint: driver.endpoint, version: '1.0.0' },
       { clock: systemClock },
+      { name: 'silent.csi.test', endpoint: driver.endpoint, version: '1.0.0' },
     );
     silent.capabilities = () => Promise.resolve(new Set());
     csi.drivers.register(silent);
