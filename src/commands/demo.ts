@@ -29,7 +29,7 @@ export async function demo(folder: string, { rootDir, hostnameOverride }: DemoFl
     ui: { host: '127.0.0.1', port: 0 },
     live: true,
     exitWithPods: true,
-    ...(hostnameOverride !== undefined && { hostnameOverride }),
+    hostnameOverride,
   });
 }
 

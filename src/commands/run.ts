@@ -60,7 +60,7 @@ async function runDaemon(
       },
       inspect,
       stateLog,
-      ...(live && { welcome: live.welcome }),
+      welcome: live?.welcome,
     });
     if (manager) void tellReady(manager, logger);
     void warnOfMachine(config, logger);

@@ -275,11 +275,7 @@ function processPodDetails(
     sandbox: async (pod, attempt) => {
       const { cgroupParent } = await additions.sandbox(pod);
       return {
-        config: podSandboxConfig(pod, attempt, {
-          podLogsDir,
-          clusterDomain,
-          ...(cgroupParent !== undefined && { cgroupParent }),
-        }),
+        config: podSandboxConfig(pod, attempt, { podLogsDir, clusterDomain, cgroupParent }),
       };
     },
     // There is no image to name a user: a container that names none runs as the agent's.

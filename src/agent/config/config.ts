@@ -201,8 +201,8 @@ export function resolveConfig(
     rootDir,
     podLogsDir: unlessEmpty(file.podLogsDir) ?? defaultPodLogsDir(containerRuntimeEndpoint, rootDir),
     nodeName: nodeName(flags.hostnameOverride, host),
-    ...(path !== undefined && { staticPodPath: path }),
-    ...(url !== undefined && { staticPodURL: url }),
+    staticPodPath: path,
+    staticPodURL: url,
     staticPodURLHeader: flags.manifestUrlHeader ?? file.staticPodURLHeader ?? {},
     localPods: localPods(flags, cluster),
     fileCheckFrequencyMs:
@@ -223,7 +223,7 @@ export function resolveConfig(
     }),
     maxPods: flags.maxPods ?? (file.maxPods === 0 ? undefined : file.maxPods) ?? DEFAULTS.maxPods,
     ...restartPeriods(file, featureGates),
-    ...(healthz !== undefined && { healthz }),
+    healthz,
     logging: {
       format:
         flags.loggingFormat ??
@@ -286,7 +286,7 @@ function inspection({ inspect, inspectOnly }: RunFlags): Pick<StateletConfig, 'i
   if (inspect === undefined && inspectOnly === undefined) return {};
   const hasAddress = typeof inspect === 'object' && 'port' in inspect;
   const pod = inspectOnly ?? (typeof inspect === 'object' && 'namespace' in inspect ? inspect : undefined);
-  return { inspect: hasAddress ? inspect : DEFAULTS.inspect, ...(pod && { inspectOnly: pod }) };
+  return { inspect: hasAddress ? inspect : DEFAULTS.inspect, inspectOnly: pod };
 }
 
 const MAX_NAME_LENGTH = 253;

@@ -28,7 +28,7 @@ const taints: Kind<readonly Taint[]> = {
     if (matches.includes(null)) return undefined;
     return matches.map((match) => {
       const [, key = '', value, effect = ''] = match ?? [];
-      return { key, ...(value !== undefined && { value }), effect };
+      return { key, value, effect };
     });
   },
   fromField: (value) =>

@@ -67,8 +67,7 @@ export function processSpec(
   const privileges = privilegesOf(config, user);
   const cwd = orElse(config.workingDir, home);
   // `setpriv` changes the user itself: as another user it could not drop privileges any more.
-  const places = { ...(namespace && { namespace }), ...(cgroup && { cgroup }) };
-  return { command, env, cwd, ...places, ...(privileges ? { privileges } : { user }) };
+  return { command, env, cwd, namespace, cgroup, ...(privileges ? { privileges } : { user }) };
 }
 
 /** In CRI a field that is not set is empty. */

@@ -189,7 +189,7 @@ class Recovery {
     const remains = {
       containerId: id,
       sinceTicks: all[0]?.startTicks ?? 0,
-      ...(main && { sessionId: main.pid }),
+      sessionId: main?.pid,
     };
     if (pids.length === 0) return;
     // The folder stays until then: by it the next monitor would know what is to be ended.

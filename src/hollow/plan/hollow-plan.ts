@@ -111,7 +111,7 @@ function taintOf(field: Field): Taint {
   const effect = fields.effect?.oneOf(['NoSchedule', 'PreferNoSchedule', 'NoExecute']);
   if (key === undefined || effect === undefined) field.fail('needs key and effect');
   const value = fields.value?.text();
-  return { key, effect, ...(value !== undefined && { value }) };
+  return { key, effect, value };
 }
 
 function endOf(field: Field | undefined, base: ContainerEnd, others: readonly 'exitCode'[]): ContainerEnd {

@@ -30,7 +30,7 @@ export function podPage(input: PodPageInput): TemplateResult {
   if (pod === undefined) return html`<h1>${name}</h1>`;
   const health = pod === null ? undefined : healthAt(pod.row, nowMs);
   const kind = health?.kind ?? end?.kind;
-  const lanes = podLanes({ ...sight, ...(kind && { health: kind }) });
+  const lanes = podLanes({ ...sight, health: kind });
   const axis = axisView({ lanes, zoom, nowMs, isLive: pod !== null, onZoom });
   const seen = html`${axis}${beside(input, pod)}`;
   if (pod === null || health === undefined) {

@@ -94,7 +94,7 @@ export class PageFacts {
       ...{ uid, namespace, name, state },
       status: summary?.status ?? 'Unknown',
       ...this.#health(entry, state),
-      ...(sinceMs !== undefined && { sinceMs }),
+      sinceMs,
       phase: status?.phase ?? '',
       ready: summary?.ready ?? 0,
       containers: summary?.total ?? 0,

@@ -45,8 +45,7 @@ function recordParts(
   folder: string,
 ): Pick<PageSource, 'history' | 'recorded' | 'lives'> {
   return {
-    history: (wants, keeps) =>
-      recordedHistory(folder, { wants, limit: HISTORY_MAX, ...(keeps && { keeps }) }),
+    history: (wants, keeps) => recordedHistory(folder, { wants, limit: HISTORY_MAX, keeps }),
     recorded: async (namespace, name) => {
       const pod = { namespace, name };
       return gonePod(await whyOfPodWithRecord(sources, pod, () => recordOfPod(folder, pod)));

@@ -281,7 +281,7 @@ export class StatusWriter {
     const problem = errorMessage(error);
     if (!isRefusal(error)) {
       const askedMs = error instanceof ApiError ? error.retryAfterMs : undefined;
-      return { type: 'NOT_ANSWERED', uid, problem, ...(askedMs !== undefined && { askedMs }) };
+      return { type: 'NOT_ANSWERED', uid, problem, askedMs };
     }
     // It is tried again when a status changes, and with the next comparison.
     this.#changes.add(uid);

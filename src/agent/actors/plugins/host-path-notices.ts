@@ -111,7 +111,7 @@ export class HostPathNotices implements PodNotices {
         const [path, draft] = [FILE, `.${FILE}.${randomUUID()}`].map((one) =>
           placeIn(folder, one).toString(),
         );
-        return replaceFile(path ?? '', text, { mode: FILE_MODE, flag: 'wx', ...(draft && { draft }) });
+        return replaceFile(path ?? '', text, { mode: FILE_MODE, flag: 'wx', draft });
       }),
     );
   }

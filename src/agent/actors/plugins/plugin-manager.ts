@@ -153,7 +153,7 @@ export class PluginManager implements NodePlugins {
     const { context, value } = this.#actor.getSnapshot();
     const plugins = directory.all().map(({ plugin: { name, isEnabled }, origin, state, since, problem }) => ({
       name,
-      ...(isEnabled !== undefined && { isEnabled }),
+      isEnabled,
       origin,
       state: state(),
       sinceMs: since(),
@@ -167,11 +167,7 @@ export class PluginManager implements NodePlugins {
       kills: kills.views(),
       nowMs: this.#context.clock.now(),
     });
-    return {
-      ...explanation,
-      ...(explained && { settings: explained }),
-      ...(problem !== undefined && { settingsProblem: problem }),
-    };
+    return { ...explanation, settings: explained, settingsProblem: problem };
   }
 
   #send(event: EvictionPluginsEvent): void {

@@ -66,7 +66,7 @@ function served(
     pod,
     status,
     state: snapshot === undefined ? '' : stateName(snapshot.value),
-    ...(waitsFor !== undefined && { waitsFor }),
+    waitsFor,
   };
 }
 

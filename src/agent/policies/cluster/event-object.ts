@@ -20,7 +20,7 @@ export function podEventObject(
     namespace,
     name,
     uid,
-    ...(resourceVersion !== undefined && { resourceVersion }),
+    resourceVersion,
     ...(container !== undefined && { fieldPath: containerFieldPath(pod?.spec, container) }),
   };
 }

@@ -94,5 +94,5 @@ export interface MirrorPodDeletion {
 
 /** Throws for a full name that is none. */
 export function mirrorPodDeletion(fullName: string, uid?: string): MirrorPodDeletion {
-  return { ...parsePodFullName(fullName), gracePeriodSeconds: 0, ...(uid !== undefined && { uid }) };
+  return { ...parsePodFullName(fullName), gracePeriodSeconds: 0, uid };
 }

@@ -38,7 +38,7 @@ export function taintsOfConditions(
         problems.push(
           `condition "${name}" has the effect "${text}" without a QoS level: ${CNR_EFFECT_LEVEL}${text}`,
         );
-      else taints.set(`${key}:${text}`, { key, effect, ...(qosLevel !== undefined && { qosLevel }) });
+      else taints.set(`${key}:${text}`, { key, effect, qosLevel });
     }
   }
   return { taints: [...taints.values()], problems };

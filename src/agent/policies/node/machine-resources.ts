@@ -65,7 +65,7 @@ export function withMachineResources(node: Node, facts: ResourceFacts): UpdatedN
   const allocatable = allocatableOf(node.status?.allocatable, amounts, facts.reserved, plugins.allocatable);
   const before = node.status?.nodeInfo;
   const nodeInfo = machine ? withMachineIDs(before, machine) : before;
-  const status = { ...node.status, capacity, allocatable, ...(nodeInfo && { nodeInfo }) };
+  const status = { ...node.status, capacity, allocatable, nodeInfo };
   return { node: { ...node, status }, events: rebootEvents(node, machine) };
 }
 

@@ -96,7 +96,7 @@ export function withInProgress(
     {
       type: IN_PROGRESS,
       status: 'True',
-      ...(observedGeneration !== undefined && { observedGeneration }),
+      observedGeneration,
       ...(reason && { reason }),
       ...(message && { message }),
     },
@@ -110,16 +110,16 @@ export function withInProgress(
 }
 
 export function withoutPending({ inProgress }: ResizeConditions): ResizeConditions {
-  return { ...(inProgress && { inProgress }) };
+  return { inProgress };
 }
 
 export function withoutInProgress({ pending }: ResizeConditions): ResizeConditions {
-  return { ...(pending && { pending }) };
+  return { pending };
 }
 
 /** The transition time moves with the reason. */
 function stamped(former: PodCondition | undefined, condition: PodCondition, now: string): PodCondition {
   const isSame = former !== undefined && (former.reason ?? '') === (condition.reason ?? '');
   const since = isSame ? former.lastTransitionTime : now;
-  return { ...condition, lastProbeTime: now, ...(since !== undefined && { lastTransitionTime: since }) };
+  return { ...condition, lastProbeTime: now, lastTransitionTime: since };
 }

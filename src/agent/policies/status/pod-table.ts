@@ -35,7 +35,7 @@ export function podSummary(pod: Pod, isEnding = false): PodSummary {
       (started ? main.reason : undefined) ?? init.reason ?? plainReason(pod.status),
     ),
     restarts,
-    ...(lastRestart !== undefined && { lastRestart }),
+    lastRestart,
   };
 }
 

@@ -101,9 +101,9 @@ export function endStatus(status: PodStatus): EndStatus {
   const { phase, reason, message } = status;
   const failed = phase === 'Failed' ? failedRuns(status) : [];
   return {
-    ...(phase !== undefined && { phase }),
-    ...(reason !== undefined && { reason }),
-    ...(message !== undefined && { message }),
+    phase,
+    reason,
+    message,
     ...(failed.length > 0 && { failed }),
   };
 }
@@ -113,7 +113,7 @@ function failedRuns({ containerStatuses = [], initContainerStatuses = [] }: PodS
   const [failed, ofInit] = [containerStatuses, initContainerStatuses].map((all) =>
     all.flatMap(({ name, state }) => {
       const { exitCode = 0, reason } = state?.terminated ?? {};
-      return exitCode === 0 ? [] : [{ name, exitCode, ...(reason !== undefined && { reason }) }];
+      return exitCode === 0 ? [] : [{ name, exitCode, reason }];
     }),
   );
   return failed?.length ? failed : (ofInit ?? []);

@@ -62,10 +62,10 @@ export function csiSource(
     mountOptions: spec.mountOptions ?? [],
     accessModes: spec.accessModes ?? [],
     isEphemeral: false,
-    ...(blockName !== undefined && { blockName }),
-    ...(stageSecret && { stageSecret }),
-    ...(publishSecret && { publishSecret }),
-    ...(expandSecret && { expandSecret }),
+    blockName,
+    stageSecret,
+    publishSecret,
+    expandSecret,
   };
 }
 
@@ -92,7 +92,7 @@ export function inlineCsiSource(
     mountOptions: [],
     accessModes: ['ReadWriteOnce'],
     isEphemeral: true,
-    ...(publishSecret && { publishSecret }),
+    publishSecret,
   };
 }
 

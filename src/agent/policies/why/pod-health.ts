@@ -85,7 +85,7 @@ function livingHealth(facts: HealthFacts): PodHealth {
 
 function okHealth(status: PodStatus | undefined, sinceMs: number | undefined): PodHealth {
   const readyMs = timeMs(readyCondition(status)?.lastTransitionTime) ?? sinceMs;
-  return { kind: 'ok', ...(readyMs !== undefined && { sinceMs: readyMs }) };
+  return { kind: 'ok', sinceMs: readyMs };
 }
 
 /** `limitMs`: for so long that is usual. */

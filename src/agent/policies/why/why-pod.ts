@@ -212,7 +212,7 @@ function whyEnd(facts: PodWhyFacts): { readonly end?: WhyEnd } {
   const isEnd = state.startsWith('Terminat') || state === 'Syncing.Draining';
   const end = isEnd ? endOf(facts) : undefined;
   const phase = isTerminalPhase(status?.phase) ? status?.phase : undefined;
-  return end === undefined ? {} : { end: shownEnd({ ...end, ...(phase && { phase }) }, { endedMs }) };
+  return end === undefined ? {} : { end: shownEnd({ ...end, phase }, { endedMs }) };
 }
 
 function originOf(pod: Pod): PodOrigin {

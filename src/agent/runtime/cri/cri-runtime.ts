@@ -76,7 +76,7 @@ export function runtimeStatus(context: CallContext): RuntimeService['status'] {
       cgroupDriver: driver,
       conditions: (status?.conditions ?? []).filter(isRequired),
       handlers,
-      ...(features && { supplementalGroupsPolicy: features.supplementalGroupsPolicy }),
+      supplementalGroupsPolicy: features?.supplementalGroupsPolicy,
     };
   };
 }

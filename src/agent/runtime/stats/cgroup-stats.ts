@@ -30,7 +30,7 @@ export class CgroupStats {
       time,
       ...(limitBytes !== undefined && { availableBytes: Math.max(0, limitBytes - usage.workingSetBytes) }),
       ...usage,
-      ...(psi && { psi }),
+      psi,
     };
   }
 
@@ -61,9 +61,7 @@ export class CgroupStats {
   cpu(group: string, time: string): CPUStats | undefined {
     const usageCoreNanoSeconds = this.#cpuNs(group);
     const psi = this.#pressure(group, 'cpu');
-    return usageCoreNanoSeconds === undefined
-      ? undefined
-      : { time, usageCoreNanoSeconds, ...(psi && { psi }) };
+    return usageCoreNanoSeconds === undefined ? undefined : { time, usageCoreNanoSeconds, psi };
   }
 
   io(group: string, time: string): IOStats | undefined {
@@ -109,5 +107,5 @@ export class CgroupStats {
 function swapStats(time: string, swapUsageBytes?: number, limitBytes?: number): SwapStats | undefined {
   if (swapUsageBytes === undefined) return undefined;
   const swapAvailableBytes = limitBytes === undefined ? undefined : Math.max(0, limitBytes - swapUsageBytes);
-  return { time, ...(swapAvailableBytes !== undefined && { swapAvailableBytes }), swapUsageBytes };
+  return { time, swapAvailableBytes, swapUsageBytes };
 }

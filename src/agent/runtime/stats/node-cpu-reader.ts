@@ -38,7 +38,7 @@ export class NodeCpuReader implements NodeCpuFigures {
     const cpus = this.#ticks().size;
     if (Number.isNaN(load1) || cpus === 0) return undefined;
     const psi = pressureIn(this.#read('proc/pressure/cpu'));
-    return { load1, cpus, ...(psi && { psi }) };
+    return { load1, cpus, psi };
   }
 
   numaNodes(): readonly NumaNodeCpu[] {

@@ -40,16 +40,15 @@ export class NodeFigures {
     const time = new Date(nowMs).toISOString();
     const usageCoreNanoSeconds = this.#cpuNs(time);
     const psi = this.pressure('cpu');
-    const cpu =
-      usageCoreNanoSeconds === undefined ? undefined : { time, usageCoreNanoSeconds, ...(psi && { psi }) };
+    const cpu = usageCoreNanoSeconds === undefined ? undefined : { time, usageCoreNanoSeconds, psi };
     const withRate = this.#sources.rates.withRate(TOP, cpu, nowMs);
     const memory = this.#memory(time, !onlyPods);
     const systemContainers = this.#systemContainers.read({ nowMs, onlyPods, ...others });
     this.#startTime ??= new Date(nowMs - uptime() * 1000).toISOString();
     return {
       startTime: this.#startTime,
-      ...(withRate && { cpu: withRate }),
-      ...(memory && { memory }),
+      cpu: withRate,
+      memory,
       ...(systemContainers.length > 0 && { systemContainers }),
     };
   }
@@ -80,7 +79,7 @@ export class NodeFigures {
     const tasks = /^(?:\S+ ){3}\d+\/(\d+)/.exec(readSmallFile(this.#proc('loadavg')) ?? '')?.[1];
     return {
       time: new Date(nowMs).toISOString(),
-      ...(maxpid !== undefined && { maxpid }),
+      maxpid,
       ...(tasks !== undefined && { curproc: Number(tasks) }),
     };
   }

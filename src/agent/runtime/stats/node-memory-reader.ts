@@ -40,9 +40,9 @@ export class NodeMemoryReader implements NodeMemoryFigures {
     return {
       totalBytes: meminfoBytes(meminfo, 'MemTotal'),
       freeBytes: meminfoBytes(meminfo, 'MemFree'),
-      ...(watermarkScaleFactor !== undefined && { watermarkScaleFactor }),
-      ...(kswapdPages !== undefined && { kswapdPages }),
-      ...(psi && { psi }),
+      watermarkScaleFactor,
+      kswapdPages,
+      psi,
     };
   }
 

@@ -95,7 +95,7 @@ export class SystemContainers {
     const cpu = this.#sources.rates.withRate('kubelet', { time, usageCoreNanoSeconds }, nowMs);
     return {
       name: 'kubelet',
-      ...(cpu && { cpu }),
+      cpu,
       memory: { time, usageBytes: rssBytes, workingSetBytes: rssBytes, rssBytes, ...faults },
     };
   }
@@ -108,7 +108,7 @@ export class SystemContainers {
     if (group === undefined || group === '') return undefined;
     const figures = this.#figures(name, group, moment);
     const startTime = figures && this.#startTime(group, moment.nowMs);
-    return figures && { ...figures, ...(startTime !== undefined && { startTime }) };
+    return figures && { ...figures, startTime };
   }
 
   #figures(
@@ -122,13 +122,7 @@ export class SystemContainers {
     const cpu = this.#sources.rates.withRate(group, this.#stats?.cpu(group, time), nowMs);
     if (memory === undefined && cpu === undefined) return undefined;
     const io = hasSwapAndIO ? this.#stats?.io(group, time) : undefined;
-    return {
-      name,
-      ...(cpu && { cpu }),
-      ...(memory && { memory }),
-      ...(io && { io }),
-      ...(swap && { swap }),
-    };
+    return { name, cpu, memory, io, swap };
   }
 
   /** As cAdvisor finds it: the earliest time of the group's folders, and of a file in them that is not written to. */

@@ -120,7 +120,7 @@ async function deletePod(api: OwnerApi, request: RouteRequest, response: ServerR
     apiVersion: 'v1',
     status: 'Success',
     details: { name, kind: 'pods', uid },
-    ...(manifest !== undefined && { manifest }),
+    manifest,
   });
 }
 
