@@ -19,6 +19,7 @@ import { resolveEvictionPluginSettings } from './load-eviction-plugin-settings.t
 import { resolveEvictionSettings } from './load-eviction-settings.ts';
 import { type FeatureFields, type FeatureGates, isEnabled } from '../policies/node/feature-gates.ts';
 import { parseDuration } from '../policies/formats/duration.ts';
+import { unlessEmpty } from '../policies/formats/json-values.ts';
 import { isHttpURL, type KubeletConfiguration } from './kubelet-configuration.ts';
 import type { IdleFlags } from './kubelet/idle-flags.ts';
 import { checkResourceManagers } from './kubelet/resource-manager-settings.ts';
@@ -346,9 +347,6 @@ function healthzEndpoint(flags: RunFlags, file: KubeletConfiguration): Endpoint 
 }
 
 /** As with the kubelet, an empty setting means not given. */
-function unlessEmpty(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text;
-}
 
 function ms(duration: string | undefined): number | undefined {
   const parsed = duration === undefined ? undefined : parseDuration(duration);

@@ -12,7 +12,7 @@ import {
 } from 'rxjs';
 import { rfc3339Nano } from '../policies/formats/time.ts';
 import { duplicateMessage, type PodSource, type PodUpdate } from '../policies/pod-actions/wanted-pods.ts';
-import { podText } from '../policies/pod/pod-kinds.ts';
+import { byAge, podText } from '../policies/pod/pod-kinds.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { problemText, type SourceProblem, type SourceUpdate } from './source.ts';
@@ -119,14 +119,10 @@ export function inBatches(): MonoTypeOperatorFunction<PodConfigEvent> {
 function batchesOf(event: PodConfigEvent): readonly PodConfigEvent[] {
   if ('type' in event || event.pods.length <= PODS_A_BATCH) return [event];
   // The supervisor starts the oldest pods of each list first.
-  const pods = event.pods.toSorted((a, b) => age(a).localeCompare(age(b)));
+  const pods = event.pods.toSorted(byAge);
   const count = Math.ceil(pods.length / PODS_A_BATCH);
   return Array.from({ length: count }, (_, index) => ({
     ...event,
     pods: pods.slice(index * PODS_A_BATCH, (index + 1) * PODS_A_BATCH),
   }));
-}
-
-function age({ metadata }: Pod): string {
-  return metadata.creationTimestamp ?? '';
 }

@@ -5,6 +5,7 @@ import type {
   PodSandboxConfig,
   PodSandboxState,
 } from '../../types/cri.ts';
+import { fieldsOf } from '../../agent/policies/formats/json-values.ts';
 import type { ProcessIdentity } from '../containers/proc.ts';
 
 export interface SandboxRecord {
@@ -141,6 +142,3 @@ function isTexts(value: unknown): boolean {
 }
 
 /** Undefined fields for what is no object. */
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-}

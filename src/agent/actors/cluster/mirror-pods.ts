@@ -1,5 +1,5 @@
 /** The mirror pods of this node at the API server: made for static pods, made anew, and deleted. No pod waits for this. */
-import { ApiError, hasReason } from '../../cluster/service/api-error.ts';
+import { hasReason, retryAfterMs } from '../../cluster/service/api-error.ts';
 import type { ApiServer } from '../../cluster/service/api-server.ts';
 import {
   mirrorPodDeletion,
@@ -234,8 +234,4 @@ function asksForSomething({ delete: stale, create }: MirrorPodPlan): boolean {
 /** There was no answer, or the server was not able to do it. */
 function isRetriable(error: unknown): boolean {
   return error instanceof StateletError && error.retriable;
-}
-
-function retryAfterMs(error: unknown): number {
-  return error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
 }

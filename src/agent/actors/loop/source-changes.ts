@@ -1,7 +1,7 @@
 import { equalJson } from '../../policies/formats/canonical-json.ts';
 import { needsReadinessSync } from '../../policies/status/status-changes.ts';
 import { Subject } from 'rxjs';
-import { isMirrorPod } from '../../policies/pod/pod-kinds.ts';
+import { byAge, isMirrorPod } from '../../policies/pod/pod-kinds.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import { podFields } from '../../../types/logger.ts';
@@ -34,8 +34,7 @@ export class SourceChanges {
   add(pods: readonly Pod[], source: string): void {
     this.#log(pods, `Added by source ${source}`);
     const { desired, lifecycle, resizes } = this.#parts;
-    const byAge = pods.toSorted((a, b) => age(a).localeCompare(age(b)));
-    for (const pod of byAge) {
+    for (const pod of pods.toSorted(byAge)) {
       const { isMirror } = desired.set(pod);
       if (isMirror) this.#updateStaticPodOf(pod);
       else lifecycle.create(pod);
@@ -98,8 +97,4 @@ function hasSameClaims(before: Pod | undefined, { status: after }: Pod): boolean
   return (['resourceClaimStatuses', 'extendedResourceClaimStatus'] as const).every((field) =>
     equalJson(before?.status?.[field] ?? null, after?.[field] ?? null),
   );
-}
-
-function age({ metadata }: Pod): string {
-  return metadata.creationTimestamp ?? '';
 }

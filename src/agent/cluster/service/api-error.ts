@@ -70,3 +70,8 @@ export function isSameProblem(a: string | undefined, b: string | undefined): boo
 function withoutRequest(problem: string | undefined): string | undefined {
   return problem?.replace(/^[A-Z]+ \/\S+: /u, '');
 }
+
+/** For how long the server asks not to be asked again. */
+export function retryAfterMs(error: unknown): number {
+  return error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+}

@@ -3,7 +3,7 @@ import { defer, NEVER, Observable, Subscription } from 'rxjs';
 import { sleep, Timer } from '../../../system/timer.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
-import { ApiError, isExpired } from '../service/api-error.ts';
+import { ApiError, isExpired, retryAfterMs } from '../service/api-error.ts';
 import type { Collection } from '../service/api-resources.ts';
 import type { ApiObject, ObjectList, ObjectReader, Selectors, WatchEvent } from '../service/api-server.ts';
 import { isOlderVersion, ObjectStore, withoutManagedFields } from './object-store.ts';
@@ -264,8 +264,4 @@ class WatchBackOff {
     this.#nextMs = Math.min(LIMIT_MS, this.#nextMs * 2);
     return Math.max(delayMs, retryAfterMs(error));
   }
-}
-
-function retryAfterMs(error: unknown): number {
-  return (error instanceof ApiError ? error.retryAfterMs : undefined) ?? 0;
 }

@@ -1,14 +1,13 @@
 /** The statuses of pods on this node, with versions: a version that is newer than the one at the API server is to be written. */
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../../types/kubernetes.ts';
 import { without } from '../formats/canonical-json.ts';
-import { named } from '../formats/lookups.ts';
+import { byName, named } from '../formats/lookups.ts';
 import { isStaticPod } from '../pod/pod-kinds.ts';
 import { equalStatuses } from './served-pod-status.ts';
 import { DISRUPTION_TARGET } from '../status/pod-conditions.ts';
 import { withShortMessages } from '../status/pod-status.ts';
 import { observedBy, withTransitionTimes } from '../status/status-changes.ts';
 import { containerShouldRestart, isRestartableInitContainer } from '../pod-actions/restart.ts';
-import { compareTexts } from '../formats/text-order.ts';
 
 export interface VersionedStatus {
   /** With the name and namespace under which the API server knows it. */
@@ -139,10 +138,6 @@ export function normalizedStatus(pod: Pod, status: PodStatus): PodStatus {
       ephemeralContainerStatuses: ephemeralContainerStatuses.toSorted(byName),
     }),
   });
-}
-
-function byName(a: ContainerStatus, b: ContainerStatus): number {
-  return compareTexts(a.name, b.name);
 }
 
 /** As the kubelet does it: each container of the spec changes places with what stands where it belongs. */

@@ -16,3 +16,12 @@ export function parsedJson(text: string): unknown {
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
+
+export function unlessEmpty(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
+}
+
+/** Those of an object; none of any other value. */
+export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? value : {};
+}

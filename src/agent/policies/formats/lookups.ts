@@ -1,5 +1,7 @@
 /** Look-ups by name in lists that may be long, and a map of limited size. */
 
+import { compareTexts } from './text-order.ts';
+
 /** A list that is this short is searched faster than an index is made. */
 const SHORT_MAX = 32;
 
@@ -18,6 +20,10 @@ export function named<T extends { readonly name: string }>(list: readonly T[], n
     indexes.set(list, index);
   }
   return index.get(name) as T | undefined;
+}
+
+export function byName(a: { readonly name: string }, b: { readonly name: string }): number {
+  return compareTexts(a.name, b.name);
 }
 
 /** A map of at most `max` entries: when it is full, a new entry replaces the least recently used one. */

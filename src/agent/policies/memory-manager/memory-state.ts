@@ -1,4 +1,5 @@
 /** Which memory is whose, and the file that keeps it: `memory_manager_state`, in the kubelet's shape. */
+import { fieldsOf } from '../formats/json-values.ts';
 import { fnv1a32 } from '../pod-actions/restart.ts';
 import type { NumaMemory, MemoryBlock, MemoryTable, NodeMemory } from './numa-memory.ts';
 
@@ -45,7 +46,7 @@ export function memoryStateText(policyName: string, { machine, assigned }: Memor
 
 /** Throws an error that says what is wrong with the content, as the kubelet words it. */
 export function readMemoryState(text: string, policyName: string): MemoryState {
-  const { policyName: former, machineState, entries = {}, checksum } = recordOf(JSON.parse(text));
+  const { policyName: former, machineState, entries = {}, checksum } = fieldsOf(JSON.parse(text));
   const content = { policyName: former, machineState, entries };
   // The kubelet accepts a file without a checksum as well.
   if (!isContent(content) || ((checksum ?? 0) !== 0 && checksum !== checksumOf(content)))
@@ -62,10 +63,6 @@ export function readMemoryState(text: string, policyName: string): MemoryState {
     ([uid, containers]) => [uid, new Map(Object.entries(containers))] as const,
   );
   return { machine: new Map(nodes), assigned: new Map(assigned) };
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 const TABLE_FIELDS = ['total', 'systemReserved', 'allocatable', 'reserved', 'free'] as const;
@@ -88,14 +85,14 @@ function isRecordOf(value: unknown, isRight: (member: unknown) => boolean): bool
 }
 
 function isNode(value: unknown): boolean {
-  const { numberOfAssignments, memoryMap, cells } = recordOf(value);
-  const isTable = (table: unknown) => TABLE_FIELDS.every((field) => isCount(recordOf(table)[field]));
+  const { numberOfAssignments, memoryMap, cells } = fieldsOf(value);
+  const isTable = (table: unknown) => TABLE_FIELDS.every((field) => isCount(fieldsOf(table)[field]));
   return isCount(numberOfAssignments) && isRecordOf(memoryMap, isTable) && isNodeList(cells);
 }
 
 function isBlocks(value: unknown): boolean {
   const isBlock = (block: unknown) => {
-    const { numaAffinity, type, size } = recordOf(block);
+    const { numaAffinity, type, size } = fieldsOf(block);
     return isNodeList(numaAffinity) && typeof type === 'string' && isCount(size);
   };
   return Array.isArray(value) && value.every(isBlock);

@@ -5,7 +5,7 @@ import { without } from '../formats/canonical-json.ts';
 import { compareQuantity, parseQuantity } from '../formats/quantity.ts';
 import { type JsonObject, NODE_RULES, strategicMergePatch } from '../formats/strategic-merge.ts';
 import { CONTROLLER_MANAGED_ATTACH } from './initial-node.ts';
-import type { ResourceList } from '../pod/resources.ts';
+import { isHugePages, type ResourceList } from '../pod/resources.ts';
 import { isExtendedResourceName } from './node-capacity.ts';
 import { withStatus } from './node-software.ts';
 
@@ -163,10 +163,6 @@ export function reconcileExtendedResources(initial: Node, existing: Node, should
   const { capacity, allocatable } = filled.node.status ?? {};
   const resources = { capacity: { ...capacity, ...none }, allocatable: { ...allocatable, ...none } };
   return { node: withResources(filled.node, resources), changed: true };
-}
-
-function isHugePages(name: string): boolean {
-  return name.startsWith('hugepages-');
 }
 
 function differs(name: string, before: ResourceList, wanted: ResourceList): boolean {

@@ -83,3 +83,8 @@ export function isPreemptable(preemptor: Pod, preemptee: Pod): boolean {
   const theirs = preemptee.spec.priority;
   return ours != null && theirs != null && ours > theirs;
 }
+
+/** The oldest first. */
+export function byAge({ metadata: one }: Pod, { metadata: other }: Pod): number {
+  return (one.creationTimestamp ?? '').localeCompare(other.creationTimestamp ?? '');
+}

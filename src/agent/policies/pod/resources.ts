@@ -152,7 +152,7 @@ function hasPodLevelResources({ spec: { resources } }: Pod): boolean {
 
 /** Whether a pod itself can request or limit this resource, besides its containers. */
 export function isPodLevelResource(name: string): boolean {
-  return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
+  return name === 'cpu' || name === 'memory' || isHugePages(name);
 }
 
 /** Zero where the list does not have it. A resource may be called `constructor`. */
@@ -198,9 +198,13 @@ export function hugePageSizeName(bytes: number): string {
 export function hugePageLimits(limits: ResourceList | undefined): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const [resource, amount] of Object.entries(limits ?? {})) {
-    if (!resource.startsWith(RESOURCE_PREFIX)) continue;
+    if (!isHugePages(resource)) continue;
     const pageSize = Number(quantityValue(parseQuantity(resource.slice(RESOURCE_PREFIX.length))));
     if (pageSize > 0) found.set(hugePageSizeName(pageSize), Number(quantityValue(parseQuantity(amount))));
   }
   return found;
+}
+
+export function isHugePages(name: string): boolean {
+  return name.startsWith(RESOURCE_PREFIX);
 }

@@ -11,7 +11,7 @@ import type {
   PodStatus,
 } from '../../../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
-import { named } from '../formats/lookups.ts';
+import { byName, named } from '../formats/lookups.ts';
 import type { ProbeResult } from '../probes/probe.ts';
 import {
   containerStatusByName,
@@ -29,7 +29,6 @@ import {
   inferredCompletion,
   inferredEnd,
 } from './container-state.ts';
-import { compareTexts } from '../formats/text-order.ts';
 
 export type ContainerStatuses = Required<
   Pick<PodStatus, 'containerStatuses' | 'initContainerStatuses' | 'ephemeralContainerStatuses'>
@@ -55,10 +54,6 @@ export function apiContainerStatuses(
       previous?.ephemeralContainerStatuses,
     ).sort(byName),
   };
-}
-
-function byName(a: ContainerStatus, b: ContainerStatus): number {
-  return compareTexts(a.name, b.name);
 }
 
 function statusesOf(

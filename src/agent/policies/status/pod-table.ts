@@ -1,6 +1,8 @@
 /** The row of a pod in a table: READY, STATUS and RESTARTS as `kubectl get pods` shows them. */
-import type { Container, ContainerStatus, Pod, PodStatus } from '../../../types/kubernetes.ts';
+import type { ContainerStatus, Pod, PodStatus } from '../../../types/kubernetes.ts';
+import { unlessEmpty } from '../formats/json-values.ts';
 import { named } from '../formats/lookups.ts';
+import { isRestartableInitContainer } from '../pod-actions/restart.ts';
 
 export interface PodSummary {
   readonly ready: number;
@@ -28,7 +30,8 @@ export function podSummary(pod: Pod, isEnding = false): PodSummary {
   const lastRestart = latest(ends);
   return {
     ready: init.ready + (started ? main.ready : 0),
-    total: pod.spec.containers.length + (pod.spec.initContainers ?? []).filter(restartsAlways).length,
+    total:
+      pod.spec.containers.length + (pod.spec.initContainers ?? []).filter(isRestartableInitContainer).length,
     status: statusOf(
       pod,
       isEnding,
@@ -45,7 +48,7 @@ export function podSummary(pod: Pod, isEnding = false): PodSummary {
  */
 export function podSummaryIn(pod: Pod, state: string | undefined): PodSummary {
   const summary = podSummary(pod, isEndingState(state));
-  const reason = state === 'Terminated.Finished' ? orUndefined(pod.status?.reason) : undefined;
+  const reason = state === 'Terminated.Finished' ? unlessEmpty(pod.status?.reason) : undefined;
   return reason === undefined ? summary : { ...summary, status: reason };
 }
 
@@ -72,7 +75,7 @@ function statusOf(pod: Pod, isEnding: boolean, reason: string): string {
 function plainReason(status: PodStatus | undefined): string {
   const gated = status?.conditions?.some((c) => c.type === 'PodScheduled' && c.reason === 'SchedulingGated');
   if (gated === true) return 'SchedulingGated';
-  return orUndefined(status?.reason) ?? orUndefined(status?.phase) ?? 'Unknown';
+  return unlessEmpty(status?.reason) ?? unlessEmpty(status?.phase) ?? 'Unknown';
 }
 
 interface ContainersSummary {
@@ -96,7 +99,7 @@ function initSummary(pod: Pod): ContainersSummary & { readonly seen: readonly Co
 }
 
 function openReason({ state }: ContainerStatus, index: number, total: number): string {
-  const waiting = orUndefined(state?.waiting?.reason);
+  const waiting = unlessEmpty(state?.waiting?.reason);
   if (state?.terminated !== undefined) return endReason(state.terminated);
   return waiting !== undefined && waiting !== 'PodInitializing' ? waiting : `${index}/${total}`;
 }
@@ -118,7 +121,7 @@ function runsReady(container: ContainerStatus): boolean {
 }
 
 function containerReason({ state }: ContainerStatus): string | undefined {
-  const waiting = orUndefined(state?.waiting?.reason);
+  const waiting = unlessEmpty(state?.waiting?.reason);
   if (waiting !== undefined) return waiting;
   return state?.terminated === undefined ? undefined : endReason(state.terminated);
 }
@@ -130,19 +133,11 @@ function endReason(end: NonNullable<NonNullable<ContainerStatus['state']>['termi
 
 function isSidecar(pod: Pod, name: string): boolean {
   const container = named(pod.spec.initContainers ?? [], name);
-  return container !== undefined && restartsAlways(container);
-}
-
-function restartsAlways(container: Container): boolean {
-  return container.restartPolicy === 'Always';
+  return container !== undefined && isRestartableInitContainer(container);
 }
 
 function isTrue(status: PodStatus | undefined, type: string): boolean {
   return status?.conditions?.some((c) => c.type === type && c.status === 'True') ?? false;
-}
-
-function orUndefined(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text;
 }
 
 /** Times of RFC 3339 in UTC, in whole seconds, can be compared as texts. */

@@ -1,6 +1,6 @@
 /** The defaults of the API server for requests and limits, and the canonical form of quantities. */
 import { parseQuantity, quantityString, roundedToMilli } from '../../policies/formats/quantity.ts';
-import { containerTotals, isPodLevelResource } from '../../policies/pod/resources.ts';
+import { containerTotals, isHugePages, isPodLevelResource } from '../../policies/pod/resources.ts';
 import type { Container, PodSpec } from '../../../types/kubernetes.ts';
 
 type Resources = NonNullable<Container['resources']>;
@@ -57,6 +57,3 @@ function totals(spec: PodSpec, field: 'requests' | 'limits', counts: (name: stri
 }
 
 /** Huge pages cannot be overcommitted: the request is always the limit. */
-function isHugePages(name: string): boolean {
-  return name.startsWith('hugepages-');
-}

@@ -8,7 +8,7 @@ import {
   quantityString,
   type Quantity,
 } from '../../policies/formats/quantity.ts';
-import { containerTotals, isPodLevelResource } from '../../policies/pod/resources.ts';
+import { containerTotals, isHugePages, isPodLevelResource } from '../../policies/pod/resources.ts';
 import type { Container, PodSpec } from '../../../types/kubernetes.ts';
 import type { ManifestProblem } from '../source.ts';
 
@@ -119,10 +119,6 @@ function* amountProblems(path: string, { limits = {}, requests = {} }: Resources
   const names = Object.keys({ ...limits, ...requests });
   if (names.some(isHugePages) && !names.some((name) => name === 'cpu' || name === 'memory'))
     yield { field: path, message: 'huge pages need cpu or memory beside them' };
-}
-
-function isHugePages(name: string): boolean {
-  return name.startsWith(HUGE_PAGES);
 }
 
 function isOvercommittable(name: string): boolean {
