@@ -135,7 +135,8 @@ class Observer {
     progress(`${name}: at rest, but for ${unsettled.length}`);
     const pods = settling.pods();
     const places = this.#places(pods);
-    const node = { cgroups: this.#nodeCgroups(), managers: this.#managers(pods) };
+    const node = { cgroups: this.#nodeCgroups() };
+    const managers = { state: this.#managers(pods) };
     const started = this.#proxy.calls.length;
     await delay(idleSeconds * 1000);
     const idleCalls = { seconds: idleSeconds, counts: countsOf(this.#proxy.calls.slice(started)) };
@@ -146,7 +147,7 @@ class Observer {
     await this.#ended();
     progress(`${name}: pods have ended`);
     const observation = this.#observation(pods, places, { startMs, told });
-    return { observation: { ...observation, node }, idleCalls, unsettled };
+    return { observation: { ...observation, node, managers }, idleCalls, unsettled };
   }
 
   async #settle(): Promise<Settling> {
