@@ -119,7 +119,7 @@ export class SimulatedAgent {
   kill(uid: string, options: Omit<KillPodOptions, 'waiter'> = {}): Kill {
     const kill: Kill = { answers: [] };
     // The judges know that the end of this pod was asked for.
-    this.run.killed.add(uid);
+    this.run.judges.killed.add(uid);
     void this.run.agent.supervisor.killPod(uid, options).then(() => {
       kill.answers.push({ atMs: this.nowMs, state: this.state(uid) });
     });

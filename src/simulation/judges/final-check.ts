@@ -24,7 +24,8 @@ export interface Finding {
 export function findUnsettled(host: Host): Finding | undefined {
   const { agentRun } = host;
   if (agentRun === undefined) return { what: 'there is no agent' };
-  const { unansweredKills, admission } = agentRun;
+  const { unansweredKills, judges } = agentRun;
+  const { admission } = judges;
   if (unansweredKills > 0) return { what: `${String(unansweredKills)} kills have not been answered` };
   const preemptor = admission.unfinishedPreemption;
   if (preemptor !== undefined) return { name: preemptor, what: 'room is still being made for it' };
@@ -63,13 +64,14 @@ function watchFinding({ sources }: Host, { client }: AgentRun): Finding | undefi
   return what === undefined ? undefined : { what };
 }
 
-function devicesFinding({ devices, api }: Host): Finding | undefined {
-  const what = devices?.judge.untruthOfNode(nodeObject(api)?.status ?? {});
+function devicesFinding({ equipment, api }: Host): Finding | undefined {
+  const what = equipment.devices?.judge.untruthOfNode(nodeObject(api)?.status ?? {});
   return what === undefined ? undefined : { what };
 }
 
 function placementFinding(host: Host): Finding | undefined {
-  const { placement, sources, runtime } = host;
+  const { equipment, sources, runtime } = host;
+  const { placement } = equipment;
   const what = placement?.judge.intruder();
   if (what !== undefined) return { what };
   const isGone = (uid: string) =>
@@ -106,10 +108,10 @@ export function findLeftover(host: Host): Finding | undefined {
     const state = stateName(entry.actor.getSnapshot().value);
     return finding(host, entry.pod.uid, `its actor is left, in ${state}, though no pod is wanted`);
   }
-  const [entryOf] = podsIn(host.devices?.folder.checkpoint);
+  const [entryOf] = podsIn(host.equipment.devices?.folder.checkpoint);
   if (entryOf !== undefined)
     return finding(host, entryOf, 'the checkpoint has devices for it, though no pod is wanted');
-  const [keptFor] = host.placement?.judge.keptFor() ?? [];
+  const [keptFor] = host.equipment.placement?.judge.keptFor() ?? [];
   if (keptFor !== undefined)
     return finding(host, keptFor, 'CPUs or memory are kept for it, though no pod is wanted');
   const ofDrivers = leftOfDrivers(host);
@@ -120,8 +122,8 @@ export function findLeftover(host: Host): Finding | undefined {
   return agentRun && watchFinding(host, agentRun);
 }
 
-function leftOfDrivers({ drivers, api }: Host): string | undefined {
-  const { csi, dra } = drivers ?? {};
+function leftOfDrivers({ equipment, api }: Host): string | undefined {
+  const { csi, dra } = equipment.drivers ?? {};
   const [inUse] = (csi && nodeObject(api)?.status?.volumesInUse) ?? [];
   return (
     csi?.judge.leftover ??
@@ -166,13 +168,13 @@ function whyUnsettled(host: Host, run: AgentRun, pod: Pod): string | undefined {
   if (state !== 'Syncing.Settled') return `in ${state}, and does not settle`;
   const stopped = pod.spec.containers.find(({ name }) => !isRunning(host, uid, name));
   if (stopped !== undefined) return `settled, and its container ${stopped.name} does not run`;
-  const untruth = host.devices?.judge.untruth(run.agent.statusManager.get(uid));
+  const untruth = host.equipment.devices?.judge.untruth(run.agent.statusManager.get(uid));
   if (untruth !== undefined) return untruth;
   return whyUnresized(
     pod,
     run.agent.statusManager.get(uid),
     (name) => runningContainer(host, uid, name)?.resources,
-    () => !hasNoExecute(host.api) && run.admission.hasRoomFor(pod),
+    () => !hasNoExecute(host.api) && run.judges.admission.hasRoomFor(pod),
   );
 }
 
@@ -183,16 +185,16 @@ function hasNoExecute(api: Host['api']): boolean {
 }
 
 /** A static pod that does not fit may wait, and its status says for what. */
-function whyWaiting({ admission, agent }: AgentRun, uid: string): string | undefined {
+function whyWaiting({ judges, agent }: AgentRun, uid: string): string | undefined {
   const { phase, reason } = agent.statusManager.get(uid) ?? {};
   if (phase !== 'Pending' || reason === undefined) return 'waits for its start, and does not say for what';
-  return admission.needlessWait(uid);
+  return judges.admission.needlessWait(uid);
 }
 
-function mayBeFinished({ sources }: Host, { killed, admission }: AgentRun, pod: Pod): boolean {
+function mayBeFinished({ sources }: Host, { judges }: AgentRun, pod: Pod): boolean {
   const { uid } = pod.metadata;
   if (sources.wasDeletedByHand(uid)) return true;
-  return killed.has(uid) || admission.hasReasonToEnd(uid) || isEnding(pod) || !goesOnForever(pod);
+  return judges.hasReasonToEnd(uid) || isEnding(pod) || !goesOnForever(pod);
 }
 
 /**

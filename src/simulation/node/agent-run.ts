@@ -5,52 +5,30 @@ import { EventFanOut } from '../../agent/actors/cluster/event-fan-out.ts';
 import type { EvictionParts } from '../../agent/actors/eviction/eviction-figures.ts';
 import { NodeAgent } from '../../agent/actors/node-agent.ts';
 import type { NodeAgentOptions } from '../../agent/actors/node/node-agent-options.ts';
-import type { PodEffects } from '../../agent/actors/pods/pod-actor.ts';
 import { stateName } from '../../agent/actors/transitions.ts';
-import type { PodContext } from '../../agent/machines/pod-machine.ts';
 import type { SupervisorEvent } from '../../agent/machines/supervisor-machine.ts';
 import type { EndedPod } from '../../agent/policies/termination/ended-pod.ts';
 import type { NodeParts } from '../../agent/runtime/node/pod-node.ts';
 import type { SimulatedConnection } from '../runtime/simulated-connection.ts';
-import type { SimulatedRuntime } from '../runtime/simulated-runtime.ts';
 import type { CallUnderWay } from '../runtime/witness.ts';
 import { channelEvent, podConfig } from '../../agent/sources/pod-config.ts';
 import { problemText, type SourceProblem } from '../../agent/sources/source.ts';
-import type { Clock } from '../../types/clock.ts';
-import type { ContainerConfig } from '../../types/cri.ts';
-import type { Pod } from '../../types/kubernetes.ts';
-import type { Logger } from '../../types/logger.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { TransitionListener } from '../../types/transition.ts';
 import type { SimulatedApiClient } from '../api/simulated-api-client.ts';
 import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
-import type { Violation } from '../history.ts';
-import { AdmissionJudge } from '../judges/admission-judge.ts';
-import type { EffectName } from '../judges/effect-judge.ts';
-import type { EvictionTruth } from '../judges/eviction/eviction-judge.ts';
-import type { HookJudge } from '../judges/hook-judge.ts';
-import { LifecycleJudge } from '../judges/lifecycle-judge.ts';
-import type { PluginTruth } from '../judges/plugins/plugin-judge.ts';
-import { PodEndJudge } from '../judges/pod-end-judge.ts';
-import type { RemainsJudge } from '../judges/remains-judge.ts';
 import type { Kill } from '../plan/plan.ts';
 import { seededRandom, type SeededRandom } from '../plan/seeded-random.ts';
-import type { HostDrivers } from '../drivers/host-drivers.ts';
-import type { HostDevices } from '../devices/host-devices.ts';
-import type { HostPlacement } from '../placement/host-placement.ts';
-import { agentPlugins, type HostPlugins } from '../plugins/agent-plugins.ts';
-import { evictionConfiguration, type EvictionRules } from '../resources/eviction-rules.ts';
-import type { SimulatedResources } from '../resources/simulated-resources.ts';
+import { agentPlugins } from '../plugins/agent-plugins.ts';
+import { evictionConfiguration } from '../resources/eviction-rules.ts';
 import { SimulatedStats, type StatsFaults } from '../resources/simulated-stats.ts';
-import { ActorInspection } from './actor-inspection.ts';
+import { AgentJudges, type AgentJudgesOptions } from './agent-judges.ts';
 import { AgentDrivers } from './agent-drivers.ts';
 import { AgentCluster, drawnStrategy } from './agent-cluster.ts';
-import { AgentClock, judgedLogger } from './agent-clock.ts';
+import { AgentClock } from './agent-clock.ts';
 import type { NodeFaults } from './node-fault-draws.ts';
-import type { SimulatedDisk } from './simulated-disk.ts';
 import { simulatedNode } from './simulated-node.ts';
 import { SimulatedReclaimer } from './simulated-reclaimer.ts';
-import type { SimulatedSources } from './simulated-sources.ts';
 import { type NodeManagers, nodeManagers } from './node-managers.ts';
 import { NODE_ADDRESS } from './simulated-status-facts.ts';
 import type { NodeReclaim } from '../../agent/policies/eviction/file-system-parts.ts';
@@ -60,14 +38,9 @@ const STOP_LIMIT_MS = 2_000;
 const SYNC_FREQUENCY_MS = 60_000;
 const MAX_CONTAINER_RESTART_PERIOD_MS = 300_000;
 
-export interface AgentRunOptions {
-  readonly node: number;
+export interface AgentRunOptions extends AgentJudgesOptions {
   /** 1 for the first agent of the node, 2 for the next one, and so on. */
   readonly ordinal: number;
-  readonly clock: Clock;
-  readonly runtime: SimulatedRuntime;
-  readonly disk: SimulatedDisk;
-  readonly sources: SimulatedSources;
   readonly api: SimulatedApiServer;
   /** The agent hears at once of its pods at the API server: for tests that say what happens when. */
   readonly hearsAtOnce?: boolean | undefined;
@@ -77,45 +50,22 @@ export interface AgentRunOptions {
     readonly write: (pods: readonly EndedPod[]) => void;
   };
   readonly nodeFacts: () => NodeFacts;
+  /** In [0, 1), by the key. */
   readonly random: (key: string) => number;
   readonly faults: () => NodeFaults & StatsFaults;
-  /** Undefined for an agent that does not evict. */
-  readonly eviction?: { readonly resources: SimulatedResources; readonly rules: EvictionRules } | undefined;
-  /** Undefined for a node without plugins. */
-  readonly plugins?: HostPlugins | undefined;
-  /** Undefined for a node without devices. */
-  readonly devices?: HostDevices | undefined;
-  /** Undefined for a node that keeps no CPUs for containers. */
-  readonly placement?: HostPlacement | undefined;
-  /** Undefined for a node without CSI and DRA drivers. */
-  readonly drivers?: HostDrivers | undefined;
   readonly nameOf: (uid: string) => string | undefined;
-  /** Adds a line about the pod to the history. */
-  readonly tell: (uid: string, name: string, what: string) => void;
-  readonly onViolation: (violation: Violation) => void;
   /** Hears of the transitions of the agent with that ordinal. */
   readonly listen?: ((ordinal: number) => TransitionListener) | undefined;
-  /** A pod's actor has reached its last state. */
-  readonly onFinished: (uid: string) => void;
-  readonly remains: Pick<RemainsJudge, 'removes'>;
-  readonly hooks: Pick<HookJudge, 'shows' | 'agentEnds'>;
-  /** Whether the pod is an ordinary one of a manifest, and an earlier agent was told to end it, or had a reason to. */
-  readonly hadReasonToEnd: (uid: string) => boolean;
 }
 
 export class AgentRun {
   readonly agent: NodeAgent;
-  readonly lifecycle: LifecycleJudge;
-  readonly admission: AdmissionJudge;
+  readonly judges: AgentJudges;
   readonly connection: SimulatedConnection;
   /** Containers are told by it which CPUs they share: that is no effect of their pods. */
   readonly #cpusets: SimulatedConnection;
-  /** Unix ms. */
-  readonly startedAt: number;
   /** Kills that have not been answered. A killed agent does not answer them. */
   unansweredKills = 0;
-  /** UIDs of the pods that were killed. This agent does not start them again. */
-  readonly killed = new Set<string>();
   readonly #options: AgentRunOptions;
   readonly #clock: AgentClock;
   /** Its connection to the API server. */
@@ -127,20 +77,16 @@ export class AgentRun {
   readonly #clusterRandom: () => number;
   readonly #pluginRandom: () => number;
   readonly #cluster: AgentCluster;
-  readonly #inspection: ActorInspection;
   readonly #stats: SimulatedStats | undefined;
   readonly #reclaimer: SimulatedReclaimer | undefined;
   readonly #managers: NodeManagers;
   readonly #drivers: AgentDrivers | undefined;
   readonly #crashed = new Subject<undefined>();
-  #isAlive = true;
 
   constructor(options: AgentRunOptions) {
     this.#options = options;
-    const { node, runtime, clock, onViolation } = options;
-    this.#clock = new AgentClock(clock);
-    this.startedAt = clock.now();
-    const { ordinal, random, api } = options;
+    const { ordinal, random, runtime, api } = options;
+    this.#clock = new AgentClock(options.clock);
     const chanceOf = (what: string) => seededRandom(random(`life/${String(ordinal)}${what}`) * 2 ** 32);
     this.#chance = chanceOf('');
     const ofCluster = chanceOf('/cluster');
@@ -149,23 +95,9 @@ export class AgentRun {
     this.#pluginRandom = () => ofPlugins.next();
     this.#taintsClient = options.plugins && api.connectUser();
     this.client = api.connect();
-    this.#cluster = this.#buildCluster();
     this.connection = runtime.connect();
-    this.lifecycle = new LifecycleJudge({ node, truth: runtime, onViolation }, this.connection.id);
-    this.admission = new AdmissionJudge({
-      node,
-      nodeFacts: () => this.agent.nodeFacts(),
-      now: () => clock.now(),
-      isRunning: (uid) => runtime.isRunning(uid),
-      desired: (uid) => this.agent.supervisor.desired.get(uid),
-      found: runtime.uids().filter((uid) => runtime.isRunning(uid)),
-      eviction: this.#evictionTruth(),
-      plugins: this.#pluginTruth(),
-      devices: options.devices?.judge,
-      placement: options.placement?.judge,
-      onViolation,
-    });
-    this.#inspection = this.#buildInspection();
+    this.judges = new AgentJudges(options, this.connection.id, () => this.agent);
+    this.#cluster = this.#buildCluster();
     this.#stats = this.#buildStats();
     this.#reclaimer = this.#buildReclaimer();
     this.#cpusets = runtime.connect();
@@ -174,19 +106,15 @@ export class AgentRun {
     this.agent = this.#buildAgent();
     this.#drivers?.find();
     this.#listen(options.listen?.(ordinal));
-    this.#judgeHooks();
+    this.judges.watchStatuses();
     this.agent.start();
-  }
-
-  get isAlive(): boolean {
-    return this.#isAlive;
   }
 
   /** Kills the pod, as eviction and preemption do. Returns false if the agent has no such pod. */
   kill(uid: string, { graceSeconds, reason }: Kill): boolean {
     const { actor } = this.agent.supervisor.registry.get(uid) ?? {};
     if (actor === undefined) return false;
-    this.killed.add(uid);
+    this.judges.killed.add(uid);
     this.unansweredKills += 1;
     const options = {
       podTerminationGracePeriodSecondsOverride: graceSeconds,
@@ -195,8 +123,8 @@ export class AgentRun {
     };
     void this.agent.supervisor.killPod(uid, options).then(() => {
       this.unansweredKills -= 1;
-      if (!this.#isAlive || actor.getSnapshot().matches('Terminated')) return;
-      this.#violated('I7', uid, `a kill is answered in ${stateName(actor.getSnapshot().value)}`);
+      if (!this.judges.isAlive || actor.getSnapshot().matches('Terminated')) return;
+      this.judges.violated('I7', uid, `a kill is answered in ${stateName(actor.getSnapshot().value)}`);
     });
     return true;
   }
@@ -209,13 +137,12 @@ export class AgentRun {
     if (pod === undefined) return;
     const stays = sources.deleteByHand(pod);
     await ended.delete(uid, graceSeconds);
-    if (this.#isAlive) stays();
+    if (this.judges.isAlive) stays();
   }
 
   /** SIGKILL: from now on the agent does nothing. Calls that the runtime has received already may still be carried out. */
   crash(): void {
-    this.#options.hooks.agentEnds(this.startedAt);
-    this.#isAlive = false;
+    this.judges.end();
     this.#clock.stop();
     this.#stats?.close();
     this.#crashed.next(undefined);
@@ -233,32 +160,26 @@ export class AgentRun {
     this.#clock.setTimeout(() => resolve(undefined), STOP_LIMIT_MS);
     const stopped = Promise.all([this.agent.stop(), this.#cluster.stop(), this.#managers.stop()]);
     await Promise.race([stopped, timeUp]);
-    if (this.#isAlive) this.crash();
+    if (this.judges.isAlive) this.crash();
   }
 
   /** A call to the runtime has begun. */
   callBegan(call: CallUnderWay): void {
-    this.lifecycle.callBegan(call);
-    if (call.connection === this.#reclaimer?.connection.id) this.admission.evictions?.removes(call);
+    const { lifecycle, admission } = this.judges;
+    lifecycle.callBegan(call);
+    if (call.connection === this.#reclaimer?.connection.id) admission.evictions?.removes(call);
   }
 
   /** An abandoned call about the pod has been carried out. */
   landedLate(uid: string): void {
-    this.lifecycle.landedLate(uid);
-    this.admission.landedLate(uid);
+    this.judges.lifecycle.landedLate(uid);
+    this.judges.admission.landedLate(uid);
   }
 
   #listen(listener: TransitionListener | undefined): void {
     if (listener === undefined) return;
     this.agent.transitions.subscribe((...transition) => {
-      if (this.#isAlive) listener(...transition);
-    });
-  }
-
-  #judgeHooks(): void {
-    const { statusManager } = this.agent;
-    statusManager.news.subscribe(({ uid }) => {
-      if (this.#isAlive) this.#options.hooks.shows(uid, statusManager.get(uid) ?? {}, this.startedAt);
+      if (this.judges.isAlive) listener(...transition);
     });
   }
 
@@ -280,7 +201,7 @@ export class AgentRun {
       endedPods: {
         stored: endedPods.stored,
         write: (pods) => {
-          if (this.#isAlive) endedPods.write(pods);
+          if (this.judges.isAlive) endedPods.write(pods);
           return Promise.resolve();
         },
       },
@@ -289,28 +210,26 @@ export class AgentRun {
       ...this.#plugins(),
       ...(this.#managers.devicePlugins && { devicePlugins: this.#managers.devicePlugins }),
       ...this.#drivers?.options,
-      wrapEffects: (effects) => this.#judged(effects),
+      wrapEffects: (effects) => this.judges.judged(effects),
     });
   }
 
   #context(): ActorContext {
     const history: ActorContext['recorder'] = {
-      event: ({ uid, name }, type, reason) => this.#tell(uid, name, `event ${type} ${reason}`),
+      event: ({ uid, name }, type, reason) => this.judges.tell(uid, name, `event ${type} ${reason}`),
       nodeEvent: () => undefined,
     };
     return {
       clock: this.#clock,
       random: () => this.#chance.next(),
-      logger: this.#logger(),
+      logger: this.judges.logger,
       recorder: new EventFanOut(history, this.#cluster.sender),
-      inspect: (event) => {
-        if (this.#isAlive) this.#inspection.inspect(event);
-      },
+      inspect: this.judges.inspect,
     };
   }
 
   #buildManagers(): NodeManagers {
-    const { devices, placement } = this.#options;
+    const { devices, placement } = this.#options.equipment;
     devices?.folder.agentStarts();
     devices?.judge.agentStarts();
     return nodeManagers(this.#context(), {
@@ -320,7 +239,8 @@ export class AgentRun {
   }
 
   #buildDrivers(): AgentDrivers | undefined {
-    const { drivers: host, nodeFacts } = this.#options;
+    const { nodeFacts, equipment } = this.#options;
+    const host = equipment.drivers;
     return (
       host &&
       new AgentDrivers(this.#context(), {
@@ -332,7 +252,7 @@ export class AgentRun {
         },
         nodeName: nodeFacts().name,
         objects: this.#cluster.objects,
-        isAlive: () => this.#isAlive,
+        isAlive: () => this.judges.isAlive,
       })
     );
   }
@@ -342,7 +262,7 @@ export class AgentRun {
       client: this.client,
       clock: this.#clock,
       random: this.#clusterRandom,
-      logger: this.#logger(),
+      logger: this.judges.logger,
       strategy: drawnStrategy(this.#options.random('strategy')),
       syncFrequencyMs: SYNC_FREQUENCY_MS,
       nodeFacts: this.#options.nodeFacts,
@@ -352,29 +272,8 @@ export class AgentRun {
     });
   }
 
-  #buildInspection(): ActorInspection {
-    const { disk, sources, onFinished } = this.#options;
-    const { lifecycle, admission } = this;
-    const ends = new PodEndJudge({
-      lifecycle,
-      admission,
-      wantedPod: (name) => sources.get(name),
-      wasAskedToEnd: (uid) =>
-        this.killed.has(uid) ||
-        this.#options.hadReasonToEnd(uid) ||
-        sources.hasAskedForEnd(uid) ||
-        sources.wasDeletedByHand(uid),
-      statusOf: (uid) => this.agent.statusManager.get(uid),
-      isKnown: (uid) => sources.pods.some(({ metadata }) => metadata.uid === uid),
-      isMounted: (uid) => disk.get(uid)?.mounted === true,
-      violated: (invariant, uid, what) => this.#violated(invariant, uid, what),
-    });
-    const tell: AgentRunOptions['tell'] = (uid, name, what) => this.#tell(uid, name, what);
-    return new ActorInspection({ lifecycle, admission, ends, tell, onFinished });
-  }
-
   #parts(): NodeParts {
-    const { disk, random, faults, remains, placement } = this.#options;
+    const { disk, random, faults, equipment } = this.#options;
     const runtime = this.connection;
     const reclaimer = this.#reclaimer;
     const node = simulatedNode({
@@ -384,15 +283,15 @@ export class AgentRun {
       faults,
       clock: this.#clock,
       objects: this.#cluster.objects,
-      onMount: (uid) => this.#isAlive && this.lifecycle.volumesMounted(uid),
-      onRelease: (uid) => this.#isAlive && this.lifecycle.volumesReleased(uid),
-      onRemove: (uid) => this.#isAlive && remains.removes(uid),
+      onMount: (uid) => this.judges.mounted(uid),
+      onRelease: (uid) => this.judges.released(uid),
+      onRemove: (uid) => this.judges.removed(uid),
       managers: this.#managers.subsystems,
       cpus: this.#managers.cpus,
-      hasOwnMemory: placement?.plan.memory !== undefined,
+      hasOwnMemory: equipment.placement?.plan.memory !== undefined,
       drivers: this.#drivers?.subsystems ?? [],
-      onContainer: (...made) => this.#configured(...made),
-      isAlive: () => this.#isAlive,
+      onContainer: (...made) => this.judges.configured(...made),
+      isAlive: () => this.judges.isAlive,
     });
     return {
       runtime,
@@ -409,12 +308,6 @@ export class AgentRun {
     };
   }
 
-  #configured(pod: Pod, config: ContainerConfig): void {
-    if (!this.#isAlive) return;
-    this.#options.devices?.judge.configured(pod, config);
-    this.#options.drivers?.dra?.judge.configured(pod, config);
-  }
-
   #evictionParts(): EvictionParts | undefined {
     const stats = this.#stats;
     const { eviction } = this.#options;
@@ -424,20 +317,12 @@ export class AgentRun {
 
   #plugins(): Pick<NodeAgentOptions, 'plugins'> {
     const { plugins } = this.#options;
-    const witness = this.admission.plugins;
+    const witness = this.judges.admission.plugins;
     const taintsApi = this.#taintsClient;
     if (plugins === undefined || witness === undefined || taintsApi === undefined) return {};
     const own = { api: this.client, taintsApi, node: () => this.#cluster.node() };
     const timing = { clock: this.#clock, random: this.#pluginRandom };
     return { plugins: (core) => agentPlugins(core, { ...plugins, ...own, ...timing, witness }) };
-  }
-
-  #pluginTruth(): PluginTruth | undefined {
-    const { plugins } = this.#options;
-    if (plugins === undefined) return undefined;
-    const { plan, world, onChosen, onCondition, hadNoExecute } = plugins;
-    const conditions = () => this.agent.plugins?.conditions().map(({ name }) => name) ?? [];
-    return { plan, nodeName: world.nodeName, conditions, onChosen, onCondition, hadNoExecute };
   }
 
   #buildStats(): SimulatedStats | undefined {
@@ -449,15 +334,8 @@ export class AgentRun {
       faults,
       nameOf,
       random: (key) => random(`life/${String(ordinal)}/${key}`),
-      onMeasure: () => this.admission.evictions?.measures() ?? (() => undefined),
+      onMeasure: () => this.judges.admission.evictions?.measures() ?? (() => undefined),
     });
-  }
-
-  #evictionTruth(): EvictionTruth | undefined {
-    const { eviction, runtime } = this.#options;
-    if (eviction === undefined) return undefined;
-    const { rules, resources } = eviction;
-    return { rules, runtime, storageOf: (uid) => resources.storage?.ofPod(uid) };
   }
 
   /** It has a connection of its own: that tells its calls from those of the pods' effects. */
@@ -465,7 +343,8 @@ export class AgentRun {
     const { eviction, runtime } = this.#options;
     if (eviction?.resources.storage === undefined) return undefined;
     const unheard = { event: () => undefined, nodeEvent: () => undefined };
-    const onReclaim = (what: NodeReclaim) => this.admission.evictions?.reclaims(what) ?? (() => undefined);
+    const onReclaim = (what: NodeReclaim) =>
+      this.judges.admission.evictions?.reclaims(what) ?? (() => undefined);
     return new SimulatedReclaimer({ ...this.#context(), recorder: unheard }, runtime.connect(), onReclaim);
   }
 
@@ -483,40 +362,5 @@ export class AgentRun {
       map(channelEvent),
       takeUntil(this.#crashed),
     );
-  }
-
-  #judged(effects: PodEffects): PodEffects {
-    const judged = (name: EffectName) => async (context: PodContext, signal: AbortSignal) => {
-      if (this.#isAlive && name === 'syncPod' && this.#options.sources.mustStayDeleted(context.uid))
-        this.#violated('13', context.uid, 'was deleted by hand, and is started');
-      if (this.#isAlive && name === 'syncPod' && this.#options.sources.mustStayEnded(context.uid))
-        this.#violated('14', context.uid, 'has come to its end, and is started');
-      const ended = this.#isAlive ? this.lifecycle.effectBegins(name, context, signal) : undefined;
-      try {
-        return await effects[name](context, signal);
-      } finally {
-        ended?.();
-      }
-    };
-    return {
-      syncPod: judged('syncPod'),
-      stopPod: judged('stopPod'),
-      cleanUpPod: judged('cleanUpPod'),
-      refreshStatus: (context) => effects.refreshStatus(context),
-    };
-  }
-
-  #logger(): Logger {
-    const { node, onViolation } = this.#options;
-    return judgedLogger((violation) => this.#isAlive && onViolation({ node, ...violation }));
-  }
-
-  #violated(invariant: string, uid: string, what: string): void {
-    const { node, onViolation } = this.#options;
-    onViolation({ invariant, node, uid, what });
-  }
-
-  #tell(uid: string, name: string, what: string): void {
-    if (this.#isAlive) this.#options.tell(uid, name, what);
   }
 }

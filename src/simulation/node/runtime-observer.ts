@@ -9,15 +9,12 @@ import type {
 import type { SimulatedRuntime } from '../runtime/simulated-runtime.ts';
 import type { Violation } from '../history.ts';
 import type { ContentJudge } from '../judges/contents/content-judge.ts';
-import type { DevicesJudge } from '../judges/devices-judge.ts';
-import type { PlacementJudge } from '../judges/placement-judge.ts';
-import type { CsiJudge } from '../judges/csi-judge.ts';
-import type { DraJudge } from '../judges/dra-judge.ts';
 import type { HookJudge } from '../judges/hook-judge.ts';
 import { isRead, secondInstance } from '../judges/pod-states.ts';
 import type { Tally } from '../tally.ts';
 import type { AgentRun } from './agent-run.ts';
 import type { CreatedPods } from './created-pods.ts';
+import type { NodeEquipment } from './node-equipment.ts';
 
 export interface RuntimeObserverOptions {
   readonly node: number;
@@ -32,12 +29,7 @@ export interface RuntimeObserverOptions {
   /** Adds a line about the pod to the history. */
   readonly tell: (uid: string, what: string, isMinor?: boolean) => void;
   readonly onCall: (call: CallUnderWay) => void;
-  /** Undefined for a node without devices. */
-  readonly devices?: Pick<DevicesJudge, 'started'> | undefined;
-  /** Undefined for a node that keeps no CPUs for containers. */
-  readonly placement?: Pick<PlacementJudge, 'started'> | undefined;
-  /** Of the drivers that the node has. */
-  readonly drivers: readonly Pick<CsiJudge | DraJudge, 'started'>[];
+  readonly equipment: Pick<NodeEquipment, 'started'>;
   /** A container or a sandbox has started or ended. */
   readonly onChange: () => void;
   readonly onViolation: (violation: Violation) => void;
@@ -62,7 +54,7 @@ export class RuntimeObserver implements RuntimeWitness {
     const outcome = answer === 'done' && !landed ? 'not done, though the runtime says so' : answer;
     if (outcome !== 'done') {
       tally.failures += 1;
-      agentRun()?.lifecycle.disturbed(uid);
+      agentRun()?.judges.lifecycle.disturbed(uid);
     }
     if (uid === '') return;
     tell(uid, `${name}${target && ` ${target}`}: ${outcome}`, outcome === 'done' && isRead(name));
@@ -83,9 +75,7 @@ export class RuntimeObserver implements RuntimeWitness {
     if (other !== undefined) this.#violated('I10', uid, `${metadata.name} runs twice: ${other.id} and ${id}`);
     if (!this.#isOfEarlierAgent(id, uid)) this.#checkStaticName(uid);
     const isAwaited = !this.#isUnawaited(id, uid);
-    this.#options.devices?.started(container, isAwaited);
-    this.#options.placement?.started(container, isAwaited);
-    for (const judge of this.#options.drivers) judge.started(container, isAwaited);
+    this.#options.equipment.started(container, isAwaited);
     if (isAwaited) this.#options.contents.started(container);
   }
 
@@ -116,7 +106,7 @@ export class RuntimeObserver implements RuntimeWitness {
     if (run === undefined || name === undefined || !pods.isOfManifest(uid)) return;
     for (const other of runtime().uids()) {
       if (other === uid || pods.nameOf(other) !== name || !pods.isOfManifest(other)) continue;
-      if (!this.#hasRunSince(other, run.startedAt) || run.lifecycle.hasEnded(other)) continue;
+      if (!this.#hasRunSince(other, run.judges.startedAt) || run.judges.lifecycle.hasEnded(other)) continue;
       this.#violated('I6', uid, `starts while ${other} of the same name runs`);
     }
   }

@@ -1,4 +1,4 @@
-/** The part of a simulated agent that asks plugins: the production actors, with simulated sockets and plugins. */
+/** The eviction plugins of a simulated node, and the part of an agent that asks them: the production actors, with simulated sockets. */
 import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
 import { ConditionTaints } from '../../agent/actors/plugins/condition-taints.ts';
 import type { KillApi } from '../../agent/actors/plugins/kill-requests.ts';
@@ -11,8 +11,11 @@ import type { ApiServer } from '../../agent/cluster/service/api-server.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { PluginCondition } from '../../types/eviction-plugin.ts';
 import type { Node } from '../../types/kubernetes.ts';
-import type { PluginFolder } from './plugin-folder.ts';
+import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
+import { TaintJudge } from '../judges/plugins/taint-judge.ts';
+import { PluginFolder } from './plugin-folder.ts';
 import type { PluginsPlan } from './plugins-plan.ts';
+import { TaintedBySomebody } from './pod-marks.ts';
 import { SimulatedPlugin, type PluginWitness, type PluginWorld } from './simulated-plugin.ts';
 
 /** What outlives the agents. */
@@ -24,6 +27,27 @@ export interface HostPlugins {
   readonly onCondition: (condition: PluginCondition) => void;
   /** A pod has been chosen to be ended. */
   readonly onChosen: (uid: string, plugin: string) => void;
+}
+
+interface HostPluginsOptions extends Pick<HostPlugins, 'plan' | 'world' | 'onChosen'> {
+  readonly clock: Clock;
+  readonly api: SimulatedApiServer;
+  readonly tell: (what: string) => void;
+  readonly violated: (what: string) => void;
+}
+
+/** The taints of the node are judged, whoever sets them. */
+export function openHostPlugins(options: HostPluginsOptions): HostPlugins {
+  const { plan, world, clock, api, onChosen, tell, violated } = options;
+  const folder = new PluginFolder({ plan, world, clock, tell });
+  const taints = new TaintJudge(violated);
+  const somebody = new TaintedBySomebody(api, world, clock);
+  api.store.changes.subscribe(({ resource, before, after }) => {
+    if (resource === 'nodes' && before !== undefined && after !== undefined)
+      taints.changed(before, after, !somebody.isAtWork);
+  });
+  const onCondition = (condition: PluginCondition) => taints.observed(condition);
+  return { plan, world, folder, onChosen, onCondition, hadNoExecute: () => taints.hadNoExecute };
 }
 
 export interface AgentPluginsOptions extends Pick<HostPlugins, 'plan' | 'world' | 'folder'> {

@@ -29,7 +29,7 @@ test('a preemption is told with its victims, about the preemptor', async () => {
   const told = agent.told(preemptor, /^preemption: /).map(({ what }) => what);
   expect(told).toContain(`preemption: VICTIMS_SELECTED ${victim}; awaited: ${victim}`);
   expect(told).toContain(`preemption: VICTIM_ENDED ${victim}`);
-  expect(agent.run.admission.record(victim)).toMatchObject({ isPreempted: true });
+  expect(agent.run.judges.admission.record(victim)).toMatchObject({ isPreempted: true });
 });
 
 test('a kill of a finished pod is answered, and violates nothing', async () => {

@@ -127,7 +127,7 @@ test('a killed agent does nothing any more: it writes no line, and its volumes s
   await agent.until(() => agent.host.agentRun === undefined, 'the agent to be killed');
   const before = agent.history.length;
   await agent.clock.advance(30_000);
-  expect(run.isAlive).toBe(false);
+  expect(run.judges.isAlive).toBe(false);
   // A request may have been under way.
   expect(agent.told('web', /^(?!get )/, before)).toEqual([]);
   expect(agent.host.disk.get(uid)).toMatchObject({ mounted: true });

@@ -18,8 +18,7 @@ function bed() {
   const started: string[] = [];
   const violations: Violation[] = [];
   const run = {
-    startedAt: 100,
-    lifecycle: judge,
+    judges: { startedAt: 100, lifecycle: judge },
     connection: { id: 2 },
     callBegan: () => undefined,
     landedLate: () => undefined,
@@ -34,7 +33,7 @@ function bed() {
     tally,
     tell: (uid, what, isMinor = false) => lines.push(`${uid}${isMinor ? ' (minor)' : ''}: ${what}`),
     onCall: () => undefined,
-    drivers: [],
+    equipment: { started: () => undefined },
     onChange: () => undefined,
     onViolation: (violation) => violations.push(violation),
   });

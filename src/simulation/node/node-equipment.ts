@@ -1,0 +1,172 @@
+/** What a node has of its own for its pods beside the runtime: devices, CPUs for themselves, drivers. It outlives the agents. */
+import type { Clock } from '../../types/clock.ts';
+import type { ContainerConfig } from '../../types/cri.ts';
+import type { Pod, PodSpec, PodStatus } from '../../types/kubernetes.ts';
+import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
+import { DevicePluginFolder } from '../devices/device-plugin-folder.ts';
+import { type DevicesPlan, withDevices } from '../devices/devices-plan.ts';
+import { withCsiVolume } from '../drivers/csi-plan.ts';
+import { withClaim } from '../drivers/dra-plan.ts';
+import type { HostDrivers } from '../drivers/host-drivers.ts';
+import { type DriversPlan, openHostDrivers } from '../drivers/open-host-drivers.ts';
+import { DevicesJudge } from '../judges/devices-judge.ts';
+import { PlacementJudge } from '../judges/placement-judge.ts';
+import { type PlacementPlan, withOwnCpus } from '../placement/placement-plan.ts';
+import { StateFiles } from '../placement/state-files.ts';
+import type { Fault } from '../plan/fault-kinds.ts';
+import type { SimulatedRuntime } from '../runtime/simulated-runtime.ts';
+import type { ContainerTruth } from '../runtime/witness.ts';
+import type { Tally } from '../tally.ts';
+import type { CreatedPods } from './created-pods.ts';
+import type { SourceName } from './simulated-sources.ts';
+
+/** Each is undefined for a node that has nothing of the kind. */
+export interface EquipmentPlan {
+  readonly devices?: DevicesPlan | undefined;
+  /** CPUs and memory that are kept for containers. */
+  readonly placement?: PlacementPlan | undefined;
+  readonly drivers?: DriversPlan | undefined;
+}
+
+interface NodeEquipmentOptions {
+  readonly plan: EquipmentPlan;
+  readonly clock: Clock;
+  /** In [0, 1), by the key. */
+  readonly random: (key: string) => number;
+  readonly faults: () => ReadonlySet<Fault>;
+  readonly api: SimulatedApiServer;
+  readonly pods: CreatedPods;
+  readonly runtime: () => SimulatedRuntime;
+  readonly tally: Tally;
+  /** The agent dies while it writes a file of that subject. */
+  readonly killAgent: (subject: keyof EquipmentPlan) => void;
+  readonly tell: (what: string) => void;
+  readonly violated: (invariant: string, uid: string | undefined, what: string) => void;
+}
+
+interface HostDevices {
+  readonly folder: DevicePluginFolder;
+  readonly judge: DevicesJudge;
+}
+
+interface HostPlacement {
+  readonly plan: PlacementPlan;
+  readonly files: StateFiles;
+  readonly judge: PlacementJudge;
+}
+
+export class NodeEquipment {
+  readonly devices: HostDevices | undefined;
+  readonly placement: HostPlacement | undefined;
+  readonly drivers: HostDrivers | undefined;
+  readonly #options: NodeEquipmentOptions;
+
+  constructor(options: NodeEquipmentOptions) {
+    this.#options = options;
+    const { devices, placement, drivers } = options.plan;
+    this.devices = devices && this.#openDevices(devices);
+    this.placement = placement && this.#openPlacement(placement);
+    this.drivers = drivers?.csi || drivers?.dra ? this.#openDrivers(drivers) : undefined;
+  }
+
+  /** What the node has of its own, new pods ask for; what comes by way of its cluster, those of the API server. */
+  equipped(planned: PodSpec, uid: string, source: SourceName): PodSpec {
+    const { random, plan } = this.#options;
+    const { devices, placement, drivers } = plan;
+    const pinned = placement ? withOwnCpus(planned, uid, random) : planned;
+    const spec = devices ? withDevices(pinned, uid, devices, random) : pinned;
+    if (source !== 'api') return spec;
+    const mounting = drivers?.csi ? withCsiVolume(spec, uid, drivers.csi, random) : spec;
+    return drivers?.dra ? withClaim(mounting, uid, drivers.dra, random) : mounting;
+  }
+
+  /** The agent has said what a container is to have. */
+  configured(pod: Pod, config: ContainerConfig): void {
+    this.devices?.judge.configured(pod, config);
+    this.drivers?.dra?.judge.configured(pod, config);
+  }
+
+  /** `isAwaited`: the agent waits for the start. */
+  started(container: ContainerTruth, isAwaited: boolean): void {
+    const { csi, dra } = this.drivers ?? {};
+    for (const kind of [this.devices, this.placement, csi, dra]) kind?.judge.started(container, isAwaited);
+  }
+
+  /**
+   * To be called as often as an agent does its housekeeping. `isAtWork`: it knows its pods, and the runtime answers. `settled`: the
+   * statuses of the pods for which it does nothing then.
+   */
+  housekeeping(
+    isAtWork: boolean,
+    settled: () => readonly (readonly [string, PodStatus | undefined])[],
+  ): void {
+    this.placement?.judge.housekeeping(isAtWork);
+    this.drivers?.dra?.slices.housekeeping(isAtWork);
+    this.devices?.judge.housekeeping(isAtWork ? settled() : []);
+  }
+
+  /** From now on plugins and drivers stay well. */
+  calm(): void {
+    this.devices?.folder.calm();
+    this.drivers?.folder.calm();
+  }
+
+  #openDevices(plan: DevicesPlan): HostDevices {
+    const { clock, random, runtime, tally, killAgent, tell, violated } = this.#options;
+    const folder = new DevicePluginFolder({
+      plan,
+      world: { random, misbehaves: () => this.#may('devices') },
+      clock,
+      mayDie: () => this.#may('devices', 'agent'),
+      killAgent: () => killAgent('devices'),
+      tell,
+    });
+    const judge = new DevicesJudge({
+      resources: plan.resources.map(({ resource }) => resource),
+      now: () => clock.now(),
+      checkpoint: () => folder.checkpoint,
+      runtime,
+      onAsked: () => (tally.devicesAsked += 1),
+      violated: (uid, what) => violated('devices', uid, what),
+    });
+    return { folder, judge };
+  }
+
+  #openPlacement(plan: PlacementPlan): HostPlacement {
+    const { clock, random, pods, runtime, tally, killAgent, violated } = this.#options;
+    const mayDie = () => this.#may('agent');
+    const files = new StateFiles({ random, mayDie, killAgent: () => killAgent('placement') });
+    const judge = new PlacementJudge({
+      plan,
+      now: () => clock.now(),
+      specsOf: (uid) => pods.specsOf(uid),
+      runtime,
+      textOf: (file) => files.text(file),
+      onPinned: () => (tally.pinned += 1),
+      violated: (uid, what) => violated('placement', uid, what),
+    });
+    return { plan, files, judge };
+  }
+
+  #openDrivers(plan: DriversPlan): HostDrivers {
+    const { clock, random, api, pods, runtime, tally, killAgent, tell, violated } = this.#options;
+    return openHostDrivers({
+      plan,
+      clock,
+      world: { random, misbehaves: () => this.#may('drivers') },
+      api,
+      tally,
+      mayDie: () => this.#may('drivers', 'agent'),
+      killAgent: () => killAgent('drivers'),
+      specOf: (uid) => pods.specOf(uid),
+      runtime,
+      tell,
+      violated,
+    });
+  }
+
+  #may(...faults: readonly Fault[]): boolean {
+    const on = this.#options.faults();
+    return faults.every((fault) => on.has(fault));
+  }
+}
