@@ -119,15 +119,26 @@ export function inferredCompletion(
 
 /**
  * The end of a container without instance in a static pod that starts nothing more, as the kubelet reports it of a pod that has been
- * terminated. A pod of the API server has the status there, which `forgottenContainerStatus` builds upon.
+ * terminated. What comes after an init container that has failed was never started, and waits. A pod of the API server has the status there,
+ * which `forgottenContainerStatus` builds upon.
  */
 export function inferredEnd(
   { pod, podStatus }: ContainerFacts,
   status: ContainerStatus,
 ): ContainerStatus | undefined {
   if (!isStaticPod(pod) || !startsNoMore(pod, podStatus)) return undefined;
+  if (isAfterFailedInit(pod, podStatus, status.name)) return undefined;
   const terminated = status.state?.terminated ?? inferredTermination(CONTAINER_STATUS_UNKNOWN, ENDED_UNSEEN);
   return { ...status, state: { terminated } };
+}
+
+function isAfterFailedInit({ spec }: Pod, podStatus: RuntimePodStatus, name: string): boolean {
+  const { initContainers = [] } = spec;
+  const own = initContainers.findIndex((container) => container.name === name);
+  return initContainers.slice(0, own < 0 ? undefined : own).some((container) => {
+    const { state, exitCode } = containerStatusByName(podStatus, container.name) ?? {};
+    return !isRestartableInitContainer(container) && state === 'exited' && exitCode !== 0;
+  });
 }
 
 /** A reported end is kept, `containerID` included; from any other state the container goes back to waiting. */

@@ -181,6 +181,22 @@ describe('a container without instance in a pod that has run, whose policy is Ne
     expect(inferredEnd(facts, ended)).toEqual(ended);
   });
 
+  test('waits where an init container before it has failed', () => {
+    const [first, last] = [{ name: 'first' }, { name: 'last' }];
+    const withInit = { ...pod, spec: { ...pod.spec, initContainers: [first, last] } };
+    const after = (exitCode: number) => ({
+      ...factsOf({ pod: withInit, podStatus }),
+      podStatus: runtimePodStatus({
+        sandboxes: [{ id: 's1', ready: false }],
+        containers: [{ id: 'l1', name: 'last', state: 'exited', exitCode }],
+      }),
+    });
+    const of = (name: string) => ({ ...reported({ waiting: {} }), name });
+    expect(inferredEnd(after(3), of('app'))).toBeUndefined();
+    expect(inferredEnd(after(3), of('first'))?.state?.terminated).toBeDefined();
+    expect(inferredEnd(after(0), of('app'))?.state?.terminated).toBeDefined();
+  });
+
   test('waits where the pod is one of the API server, or may go on', () => {
     const waiting = reported({ waiting: {} });
     expect(inferredEnd({ ...facts, pod: podOf(pod.spec) }, waiting)).toBeUndefined();
