@@ -74,7 +74,7 @@ export class ProcessVolumes {
     envs: readonly KeyValue[],
   ): Promise<readonly Mount[]> {
     const env = new Map(envs.map(({ key, value }) => [key, value]));
-    return this.#manager.containerMounts({ pod, container, env });
+    return this.#manager.mounts.of({ pod, container, env });
   }
 
   claimed(uid: string, volume: string): ClaimedVolume | undefined {

@@ -112,8 +112,8 @@ function volumes({ volumes, capabilities, runtimeClasses }: CriNodeOptions): Pod
       const env = new Map(envs.map(({ key, value }) => [key, value]));
       const supportsRecursiveReadOnly = features.recursiveReadOnlyMounts;
       const request = { pod, container, env, images: image.volumes, supportsRecursiveReadOnly };
-      const devices = await volumes.containerDevices(request);
-      return { mounts: await volumes.containerMounts(request), ...(devices.length > 0 && { devices }) };
+      const devices = await volumes.mounts.devices(request);
+      return { mounts: await volumes.mounts.of(request), ...(devices.length > 0 && { devices }) };
     },
     prepare: async (pod, signal) => {
       await volumes.mountPod(pod, signal).catch((error: unknown) => {
@@ -130,7 +130,7 @@ function hostsFile({ volumes, hostIPs, hostname, clusterDomain }: CriNodeOptions
     container: async ({ pod, container, podStatus }) => {
       const name = pod.spec.hostNetwork === true ? hostname : podHostname(pod, clusterDomain);
       const { podIPs } = downwardAddresses(pod, podStatus, hostIPs);
-      return { mounts: await volumes.hostsMount({ pod, container, podIPs, hostname: name }) };
+      return { mounts: await volumes.mounts.hosts({ pod, container, podIPs, hostname: name }) };
     },
   };
 }

@@ -130,7 +130,7 @@ export class CriPodDetails implements PodDetails {
     const facts = { pod, container, attempt, resolved, imageRef, imageUser, node, targetId };
     const config = additions.reduce(withAdditions, containerConfig(facts));
     // Last: a container whose configuration is refused leaves no file.
-    const termination = await this.#options.volumes.terminationMount(request);
+    const termination = await this.#options.volumes.mounts.termination(request);
     return { ...config, mounts: mountsFor([...(config.mounts ?? []), ...termination], { users, selinux }) };
   }
 

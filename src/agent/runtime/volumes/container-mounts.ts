@@ -51,7 +51,8 @@ export interface ContainerMountsParts {
   /** Without it, pods cannot have claims. */
   readonly claims?: Pick<ClaimedVolumes, 'of'>;
   /** Whether a volume, by its name, is mounted with a label of SELinux: the runtime must not label its files. */
-  readonly isLabelled?: (uid: string, volume: string) => boolean;
+  readonly isLabelled: (uid: string, volume: string) => boolean;
+  readonly pathsOf: (uid: string) => Promise<PodPaths>;
 }
 
 export class ContainerMounts {
@@ -63,8 +64,12 @@ export class ContainerMounts {
     this.#parts = parts;
   }
 
-  /** Its volumes, which must have been set up. Also makes the folder for its termination messages. */
-  async of(request: ContainerMountsRequest, paths: PodPaths): Promise<readonly Mount[]> {
+  /**
+   * Its volumes, which must have been set up. Rejects with a StateletError where a mount is not possible as the container asks for it. Also
+   * makes the folder for its termination messages.
+   */
+  async of(request: ContainerMountsRequest): Promise<readonly Mount[]> {
+    const paths = await this.#parts.pathsOf(request.pod.metadata.uid);
     const mounts: Mount[] = [];
     for (const [index, mount] of (request.container.volumeMounts ?? []).entries()) {
       mounts.push(await this.#volumeMount(request, paths, mount, index));
@@ -75,10 +80,11 @@ export class ContainerMounts {
   }
 
   /** The block devices of its volumes. */
-  devices(
-    { pod, container }: Pick<ContainerMountsRequest, 'pod' | 'container'>,
-    paths: PodPaths,
-  ): readonly Device[] {
+  async devices({
+    pod,
+    container,
+  }: Pick<ContainerMountsRequest, 'pod' | 'container'>): Promise<readonly Device[]> {
+    const paths = await this.#parts.pathsOf(pod.metadata.uid);
     return (container.volumeDevices ?? []).map(({ name, devicePath }) => {
       const claimed = this.#parts.claims?.of(pod.metadata.uid, name);
       if (claimed?.isBlock !== true || claimed.source.kind === 'hostPath') {
@@ -91,9 +97,10 @@ export class ContainerMounts {
   }
 
   /** Makes an empty file for the termination message of an instance that is about to be created. */
-  async termination(request: TerminationMountRequest, paths: PodPaths): Promise<readonly Mount[]> {
+  async termination(request: TerminationMountRequest): Promise<readonly Mount[]> {
     const containerPath = messagePath(request);
     if (containerPath === '') return [];
+    const paths = await this.#parts.pathsOf(request.pod.metadata.uid);
     const file = await makeTerminationFile(paths.terminationDir(request.container.name), request.attempt);
     return [fileMount(containerPath, file)];
   }
@@ -118,7 +125,7 @@ export class ContainerMounts {
       env,
       supportsRecursiveReadOnly,
     });
-    const isLabelled = this.#parts.isLabelled?.(pod.metadata.uid, volume.name) === true;
+    const isLabelled = this.#parts.isLabelled(pod.metadata.uid, volume.name);
     const whole = isLabelled ? { ...plan, selinuxRelabel: false } : plan;
     if (kind.mount) return kind.mount(found, whole, images?.get(volume.name) ?? '');
     const { subPath, ...mounted } = whole;
@@ -149,11 +156,9 @@ export class ContainerMounts {
   }
 
   /** `/etc/hosts`, where the agent writes it. */
-  async hosts(
-    { pod, container, podIPs, hostname }: HostsMountRequest,
-    { hostsFile }: PodPaths,
-  ): Promise<readonly Mount[]> {
+  async hosts({ pod, container, podIPs, hostname }: HostsMountRequest): Promise<readonly Mount[]> {
     if (!mountsEtcHosts(pod, container, podIPs)) return [];
+    const { hostsFile } = await this.#parts.pathsOf(pod.metadata.uid);
     // A small file that is always in memory: reading it by a thread, in four steps, costs ten times as much.
     const nodeHosts = pod.spec.hostNetwork
       ? readPlainFile(ETC_HOSTS_PATH, HOSTS_BYTES_MAX, { followsLinks: true })

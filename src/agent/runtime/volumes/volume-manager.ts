@@ -4,18 +4,11 @@ import type { ClaimedVolume } from '../../policies/volumes/claimed-volume.ts';
 import { namesOf } from '../../policies/volumes/projected-files.ts';
 import { usedVolumes } from '../../policies/volumes/volume-source.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
-import type { Device, Mount } from '../../../types/cri.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import { podFields } from '../../../types/logger.ts';
 import type { ClaimedVolumes } from './claimed-volumes.ts';
-import {
-  ContainerMounts,
-  type ContainerMountsParts,
-  type ContainerMountsRequest,
-  type HostsMountRequest,
-  type TerminationMountRequest,
-} from './container-mounts.ts';
+import { ContainerMounts, type ContainerMountsParts } from './container-mounts.ts';
 import { AttachLimit } from './csi/attach-limit.ts';
 import { downwardAPIContents } from './kinds/volume-contents.ts';
 import type { VolumeNode } from './kinds/volume-kind.ts';
@@ -29,7 +22,9 @@ import { machineDisk, type VolumeDisk } from './volume-disk.ts';
 const ENV_FILE_MAX_BYTES = 1024 * 1024;
 
 export interface VolumeManagerParts
-  extends Omit<ContainerMountsParts, 'isLabelled'>, Pick<VolumeNode, 'allocatable' | 'csi' | 'givesDevices'> {
+  extends
+    Omit<ContainerMountsParts, 'isLabelled' | 'pathsOf'>,
+    Pick<VolumeNode, 'allocatable' | 'csi' | 'givesDevices'> {
   readonly rootDir: string;
   /** Sources of files beside `downwardAPI`. */
   readonly contents?: VolumeNode['contents'];
@@ -44,11 +39,12 @@ export interface VolumeManagerParts
  * pod must not overlap.
  */
 export class VolumeManager {
+  /** What containers get of the files of their pod. */
+  readonly mounts: ContainerMounts;
   readonly #context: AgentContext;
   readonly #parts: VolumeManagerParts;
   readonly #volumes: PodVolumes;
   readonly #limit: AttachLimit;
-  readonly #mounts: ContainerMounts;
   readonly #disk: VolumeDisk;
   #podsDir: string | undefined;
 
@@ -63,7 +59,11 @@ export class VolumeManager {
     this.#volumes = volumes;
     this.#limit = new AttachLimit(context, { csi, claims, unmounted: (pod) => volumes.unmounted(pod) });
     const isLabelled = (uid: string, volume: string) => volumes.isLabelled(uid, volume);
-    this.#mounts = new ContainerMounts(context, { ...parts, isLabelled });
+    this.mounts = new ContainerMounts(context, {
+      ...parts,
+      isLabelled,
+      pathsOf: (uid) => this.#pathsOf(uid),
+    });
   }
 
   /**
@@ -77,26 +77,6 @@ export class VolumeManager {
     await this.#limit.heed(pod, mount, signal);
   }
 
-  /**
-   * The mounts of a container's volumes. `mountPod` must have resolved. Rejects with a StateletError where a mount is not possible as the
-   * container asks for it.
-   */
-  async containerMounts(request: ContainerMountsRequest): Promise<readonly Mount[]> {
-    return this.#mounts.of(request, await this.#pathsOf(request.pod.metadata.uid));
-  }
-
-  /** The block devices of a container's volumes. `mountPod` must have resolved. */
-  async containerDevices(
-    request: Pick<ContainerMountsRequest, 'pod' | 'container'>,
-  ): Promise<readonly Device[]> {
-    return this.#mounts.devices(request, await this.#pathsOf(request.pod.metadata.uid));
-  }
-
-  /** The mount of `/etc/hosts`, where the agent writes that file. */
-  async hostsMount(request: HostsMountRequest): Promise<readonly Mount[]> {
-    return this.#mounts.hosts(request, await this.#pathsOf(request.pod.metadata.uid));
-  }
-
   /** What the claim of the pod's volume leads to; undefined for a volume without a claim, and while that is not known. */
   claimed(uid: string, volume: string): ClaimedVolume | undefined {
     return this.#parts.claims?.of(uid, volume);
@@ -105,11 +85,6 @@ export class VolumeManager {
   /** Groups that the pod's volumes give its containers. `mountPod` must have resolved. */
   groupsOf(uid: string): readonly number[] {
     return this.#parts.claims?.groupsOf(uid) ?? [];
-  }
-
-  /** Makes an empty file for the termination message of an instance that is about to be created. */
-  async terminationMount(request: TerminationMountRequest): Promise<readonly Mount[]> {
-    return this.#mounts.termination(request, await this.#pathsOf(request.pod.metadata.uid));
   }
 
   /** A file of an emptyDir from which variables of a container are read. The pod must not learn of other files on the node. */

@@ -110,7 +110,7 @@ export class VolumeBed {
     request: Partial<TerminationMountRequest> = {},
   ): Promise<readonly Mount[]> {
     const [container = { name: '' }] = pod.spec.containers;
-    return this.manager.terminationMount({ pod, container, attempt: 0, ...request });
+    return this.manager.mounts.termination({ pod, container, attempt: 0, ...request });
   }
 
   /** The mounts of the volumes, and that of `/etc/hosts`. */
@@ -120,7 +120,7 @@ export class VolumeBed {
   ): Promise<readonly Mount[]> {
     const [container = { name: '' }] = pod.spec.containers;
     const all = { pod, container, env: new Map(), podIPs: [POD_IP], hostname: 'web', ...request };
-    return [...(await this.manager.containerMounts(all)), ...(await this.manager.hostsMount(all))];
+    return [...(await this.manager.mounts.of(all)), ...(await this.manager.mounts.hosts(all))];
   }
 }
 

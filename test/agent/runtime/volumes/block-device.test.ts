@@ -59,7 +59,7 @@ describeAsRoot('a local volume that is a block device', () => {
     const [container = { name: '' }] = POD.spec.containers;
     const link = join(bed.podDir(), LINK);
     const request = { pod: POD, container };
-    expect(await bed.manager.containerDevices(request)).toEqual([
+    expect(await bed.manager.mounts.devices(request)).toEqual([
       { hostPath: link, containerPath: '/dev/xvda', permissions: 'mrw' },
     ]);
     expect([readlinkSync(link), contentOf(link), held()]).toEqual([device, 'kept', [MOUNT]]);

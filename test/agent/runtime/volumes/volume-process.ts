@@ -150,7 +150,7 @@ export async function mountAll(manager: VolumeManager, pod: Pod): Promise<readon
   if (container === undefined) return [];
   const addresses = { podIPs: ['10.1.0.5'], hostIPs: ['10.0.0.1'] };
   const request = { pod, container, env: new Map(), addresses, hostname: 'web' };
-  const all = [...(await manager.containerMounts(request)), ...(await manager.containerDevices(request))];
+  const all = [...(await manager.mounts.of(request)), ...(await manager.mounts.devices(request))];
   return all.map(({ hostPath }) => hostPath);
 }
 

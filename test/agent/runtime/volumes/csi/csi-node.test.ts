@@ -124,7 +124,7 @@ describeAsRoot('a volume of a CSI driver', () => {
     podWith([CLAIMED], { securityContext: { seLinuxOptions: { level: 's0:c7,c9' }, ...more } });
   const relabelled = async (manager: VolumeManager, pod: Pod) => {
     const [container] = pod.spec.containers;
-    const mounts = await manager.containerMounts({ pod, container: container!, env: new Map() });
+    const mounts = await manager.mounts.of({ pod, container: container!, env: new Map() });
     return mounts.map(({ selinuxRelabel }) => selinuxRelabel);
   };
 
