@@ -21,6 +21,8 @@ export interface NodeRightsOptions {
   readonly isKnownHere: (namespace: string, name: string) => boolean;
   /** Whether the authorizer knows a pod on the node that refers to the object. */
   readonly isReferredTo: (object: ContentReference) => boolean;
+  /** Whether there is a VolumeAttachment of that name for the node. */
+  readonly isAttachedHere: (name: string) => boolean;
   /** The UID of the node's object, if there is one. */
   readonly nodeUID: () => string | undefined;
 }
@@ -57,8 +59,9 @@ export class NodeRights {
       case 'configmaps':
       case 'secrets':
         return this.#whyNoContent(attempt, attempt.target.resource);
-      case 'csidrivers':
       case 'volumeattachments':
+        return this.#whyNoAttachment(attempt);
+      case 'csidrivers':
       case 'persistentvolumeclaims':
       case 'persistentvolumes':
       case 'resourceclaims':
@@ -147,8 +150,15 @@ export class NodeRights {
       return verb === 'patch' || verb === 'update' ? undefined : cannot(attempt, 'pods/status');
     if (verb === 'create' || verb === 'delete') return undefined;
     if (verb !== 'get') return cannot(attempt);
-    if (isKnownHere(namespace, name)) return undefined;
-    return `no relationship found between node '${nodeName}' and this object`;
+    return isKnownHere(namespace, name) ? undefined : noRelationship(nodeName);
+  }
+
+  #whyNoAttachment({ verb, target }: Attempt): string | undefined {
+    const { nodeName, isAttachedHere } = this.#options;
+    if (verb !== 'get') return 'can only get individual resources of this type';
+    const { name, subresource } = nameOf(target);
+    if (subresource !== undefined) return 'cannot get subresource';
+    return isAttachedHere(name) ? undefined : noRelationship(nodeName);
   }
 
   /** A list or a watch must be of one object that it names. */
@@ -160,8 +170,7 @@ export class NodeRights {
     if (namespace === undefined) return 'can only read namespaced object of this type';
     const name = 'name' in target ? target.name : nameSelected(fieldSelector);
     if (name === undefined) return 'No Object name found';
-    if (isReferredTo({ resource, namespace, name })) return undefined;
-    return `no relationship found between node '${nodeName}' and this object`;
+    return isReferredTo({ resource, namespace, name }) ? undefined : noRelationship(nodeName);
   }
 
   #whyNoNode(attempt: Attempt): string | undefined {
@@ -201,6 +210,9 @@ const isRead = (verb: ApiVerb): boolean => verb === 'get' || verb === 'list' || 
 
 const cannot = ({ verb, target }: Attempt, what: string = target.resource): string =>
   `the node cannot ${verb} resource "${what}"`;
+
+export const noRelationship = (nodeName: string): string =>
+  `no relationship found between node '${nodeName}' and this object`;
 
 function nameOf(target: Collection | ObjectReference): Partial<ObjectReference> & { readonly name: string } {
   return 'name' in target ? target : { ...target, name: '' };

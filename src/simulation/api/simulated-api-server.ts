@@ -143,6 +143,10 @@ export class SimulatedApiServer implements ApiHost {
       nodeName,
       isKnownHere: (namespace, name) => graph.isKnownHere(namespace, name),
       isReferredTo: (object) => graph.isReferredTo(object),
+      isAttachedHere: (name) => {
+        const found: unknown = store.get('volumeattachments', { name });
+        return (found as { spec: { nodeName: string } } | undefined)?.spec.nodeName === nodeName;
+      },
       nodeUID: () => store.get('nodes', { name: nodeName })?.metadata.uid,
     });
   }

@@ -295,3 +295,16 @@ test('the rights of a pod do not outlive it in another pod of its name', async (
   await bed.clock.advance(1_000);
   expect(await bed.settle(refusalOf(bed.node.get(secret)))).toMatch(/^403 .*no relationship found/);
 });
+
+test('a node reads the VolumeAttachments of its own volumes alone', async () => {
+  const bed = new ApiBed();
+  const at = (name: string) => ({ resource: 'volumeattachments', name }) as const;
+  for (const [name, nodeName] of [
+    ['own', bed.server.nodeName],
+    ['other', 'another-node'],
+  ] as const)
+    bed.server.operations.create(at(name), { metadata: { name }, ...{ spec: { nodeName } } });
+  expect(await bed.settle(refusalOf(bed.node.get(at('own'))))).toBe('done');
+  for (const name of ['other', 'gone'])
+    expect(await bed.settle(refusalOf(bed.node.get(at(name))))).toMatch(/^403 .*no relationship found/);
+});

@@ -1,6 +1,6 @@
 /** The node authorizer: what a node may do follows from the pods that are bound to it. */
 import type { ApiResource, Subresource } from '../../../src/agent/cluster/service/api-resources.ts';
-import { type ApiVerb, NodeRights } from '../../../src/simulation/api/node-rights.ts';
+import { type ApiVerb, NodeRights, noRelationship } from '../../../src/simulation/api/node-rights.ts';
 import { referenceKey, referencesOf } from '../../../src/simulation/api/pod-references.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { AnyObject, Store } from './context.ts';
@@ -20,7 +20,11 @@ const NODE_RULES: readonly PolicyRule[] = [
   rule(READ, 'storage.k8s.io', 'csidrivers'),
 ];
 /** Those with rules of their own, which the simulation has as well. */
-const WITH_RIGHTS: ReadonlySet<string> = new Set(['pods', 'nodes', 'leases', 'configmaps', 'secrets']);
+const WITH_RIGHTS: ReadonlyMap<string, string> = new Map([
+  ...['pods', 'nodes', 'configmaps', 'secrets'].map((resource) => [resource, ''] as const),
+  ['leases', 'coordination.k8s.io'],
+  ['volumeattachments', 'storage.k8s.io'],
+]);
 
 /** Also the word of its admission. */
 export const NOT_OWN_CSI_NODE = 'can only access CSINode with the same name as the requesting node';
@@ -38,13 +42,11 @@ export class NodeAuthorizer {
   /** Undefined: the node may. Empty: it may not, and there is no more to say. */
   whyRefused(nodeName: string, attributes: Attributes): string | undefined {
     const { group, resource } = attributes;
-    if (resource === 'leases' ? group === 'coordination.k8s.io' : group === '') {
-      if (WITH_RIGHTS.has(resource)) return this.#whyNotByRights(nodeName, attributes);
+    if (WITH_RIGHTS.get(resource) === group) return this.#whyNotByRights(nodeName, attributes);
+    if (group === '') {
       if (resource.startsWith('persistentvolume')) return this.#whyNoVolume(nodeName, attributes);
       if (resource === 'serviceaccounts') return this.#whyNoToken(nodeName, attributes);
     }
-    if (group === 'storage.k8s.io' && resource === 'volumeattachments')
-      return this.#whyNoAttachment(nodeName, attributes);
     if (group === 'storage.k8s.io' && resource === 'csinodes') return whyNoCSINode(nodeName, attributes);
     if (group === 'resource.k8s.io' && resource === 'resourceclaims')
       return this.#whyNoResourceClaim(nodeName, attributes);
@@ -64,6 +66,10 @@ export class NodeAuthorizer {
         this.#podsOf(nodeName).some((pod) =>
           referencesOf(pod as unknown as Pod).some((one) => referenceKey(one) === referenceKey(object)),
         ),
+      isAttachedHere: (name) => {
+        const found = this.#store.get('volumeattachments.storage.k8s.io', { name }) as AnyObject | undefined;
+        return found?.spec.nodeName === nodeName;
+      },
       nodeUID: () => this.#store.get('nodes', { name: nodeName })?.metadata.uid,
     });
     this.#rights.set(nodeName, rights);
@@ -151,14 +157,6 @@ export class NodeAuthorizer {
     return (isStatus ? whyNot : whyNoGet(attributes)) ?? (isKnown ? undefined : noRelationship(nodeName));
   }
 
-  #whyNoAttachment(nodeName: string, attributes: Attributes): string | undefined {
-    const { name } = attributes;
-    const attachment = this.#store.get('volumeattachments.storage.k8s.io', { name }) as AnyObject | undefined;
-    return (
-      whyNoGet(attributes) ?? (attachment?.spec.nodeName === nodeName ? undefined : noRelationship(nodeName))
-    );
-  }
-
   #whyNoResourceClaim(nodeName: string, attributes: Attributes): string | undefined {
     const { namespace, name } = attributes;
     const isUsed = this.#podsOf(nodeName).some(({ metadata, spec, status }) => {
@@ -219,8 +217,4 @@ function claimNames({ spec, status }: Pod): readonly string[] {
 
 function isNamed({ metadata }: AnyObject, namespace: string, name: string): boolean {
   return metadata.namespace === namespace && metadata.name === name;
-}
-
-function noRelationship(nodeName: string): string {
-  return `no relationship found between node '${nodeName}' and this object`;
 }
