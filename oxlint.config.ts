@@ -37,7 +37,7 @@ const TYPESCRIPT = errors(
   prefer-includes prefer-literal-enum-member prefer-nullish-coalescing prefer-optional-chain
   prefer-promise-reject-errors prefer-reduce-type-parameter prefer-regexp-exec prefer-return-this-type
   prefer-string-starts-ends-with related-getter-setter-pairs require-await restrict-plus-operands
-   unified-signatures use-unknown-in-catch-callback-variable
+  unified-signatures use-unknown-in-catch-callback-variable
   `,
 );
 
