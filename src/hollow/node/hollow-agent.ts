@@ -3,6 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { map } from 'rxjs';
 import type { ActorContext } from '../../agent/actors/actor-context.ts';
 import { NodeAgent } from '../../agent/actors/node-agent.ts';
+import { CRASH_LOOP_BACK_OFF } from '../../agent/policies/pod-actions/back-off.ts';
+import { ImageManager } from '../../agent/runtime/images/image-manager.ts';
+import { PullSecretReader } from '../../agent/runtime/images/keyring.ts';
 import type { NodeParts } from '../../agent/runtime/node/pod-node.ts';
 import { channelEvent, podConfig } from '../../agent/sources/pod-config.ts';
 import { problemText } from '../../agent/sources/source.ts';
@@ -26,6 +29,9 @@ const SYNC_FREQUENCY_MS = 60_000;
 const MAX_CONTAINER_RESTART_PERIOD_MS = 300_000;
 /** As long as the daemon waits. */
 const STOP_LIMIT_MS = 2_000;
+const PULLS = { serializeImagePulls: true, registryPullQPS: 5, registryBurst: 10 };
+/** Its registries ask for none. */
+const NO_CREDENTIALS = { lookup: () => Promise.resolve([]) };
 const NO_STATS_FAULTS = { fail: 0, slow: 0 };
 
 export class HollowAgent {
@@ -171,15 +177,24 @@ export class HollowAgent {
   #parts(): NodeParts {
     const { disk, random } = this.#machine;
     const runtime = this.#connection;
+    const { objects } = this.#cluster;
+    const images = new ImageManager(this.#context, {
+      ...PULLS,
+      runtime,
+      keyring: NO_CREDENTIALS,
+      pullSecrets: new PullSecretReader(this.#context, objects),
+      backOff: CRASH_LOOP_BACK_OFF,
+    });
     return {
       runtime,
       node: simulatedNode({
         runtime,
+        images,
         disk,
         random,
         faults: () => NO_NODE_FAULTS,
         clock: this.#clock,
-        objects: this.#cluster.objects,
+        objects,
         isAlive: () => this.#isAlive,
       }),
       start: () => undefined,

@@ -5,6 +5,7 @@ import { type ContainerResourceFacts, containerResources } from '../../agent/pol
 import { podSandboxConfig } from '../../agent/policies/cri/sandbox-config.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { CpuAssignments } from '../../agent/runtime/cpus/cpu-manager.ts';
+import { type ImageManager, imageSubsystem } from '../../agent/runtime/images/image-manager.ts';
 import {
   ImageError,
   type PodDetails,
@@ -36,6 +37,8 @@ export interface SimulatedNodeOptions extends SimulatedVolumesOptions {
   readonly drivers?: readonly PodSubsystem[];
   readonly cpus?: CpuAssignments | undefined;
   readonly hasOwnMemory?: boolean;
+  /** Without them, an image that is not there is pulled at once, and nobody is told. */
+  readonly images?: ImageManager;
   /** A container is about to be created. */
   readonly onContainer?: (pod: Pod, config: ContainerConfig) => void;
   /** The pod's folder is removed. */
@@ -46,8 +49,10 @@ export interface SimulatedNodeOptions extends SimulatedVolumesOptions {
 export function simulatedNode(options: SimulatedNodeOptions): PodNode {
   const faults = new NodeFaultDraws(options);
   const volumes = simulatedVolumes(options, faults);
-  const { managers = [], drivers = [], objects } = options;
-  const subsystems = [...managers, podFolders(options), objectSubsystem(objects), volumes, ...drivers];
+  const { managers = [], drivers = [], images, objects } = options;
+  const ofImages = images ? [imageSubsystem(images)] : [];
+  const others = [podFolders(options), objectSubsystem(objects), volumes, ...drivers];
+  const subsystems = [...managers, ...ofImages, ...others];
   return composeNode(subsystems, podDetails(options, faults, additionsOf(subsystems)));
 }
 
@@ -71,7 +76,7 @@ function podDetails(
   faults: NodeFaultDraws,
   additions: NodeAdditions,
 ): PodDetails {
-  const { disk, objects } = options;
+  const { disk, images, objects } = options;
   return {
     startTime: async (uid, now) => {
       await stepOf(options);
@@ -83,7 +88,7 @@ function podDetails(
     resizer: resizerOf(options),
     sandbox: (pod, attempt) =>
       Promise.resolve({ config: podSandboxConfig(pod, attempt, { podLogsDir: '/var/log/pods' }) }),
-    image: imagePuller(options, faults),
+    image: images ? (...request) => images.ensureImage(...request) : imagePuller(options, faults),
     container: async (request) => {
       const { pod, container, attempt, image } = request;
       const facts = { podIPs: [], hostIPs: [], allocatable: {} };

@@ -73,7 +73,7 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     await create('web', { containers: [{ name: 'main', image: 'nginx', readinessProbe }] });
     await podIs('web', 'ready', isReady);
     expect(await controlPlane.kubectl('logs', 'web')).toBe(
-      'hollow container "main" of nginx on hollow-1: nothing runs here\n',
+      'hollow container "main" of nginx:latest on hollow-1: nothing runs here\n',
     );
     expect(await controlPlane.kubectl('exec', 'web', '--', 'hostname')).toBe('web\n');
     await expect(controlPlane.kubectl('exec', 'web', '--', 'sh', '-c', 'exit 3')).rejects.toMatchObject({
@@ -102,6 +102,30 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     expect(await read('hollow-3', 'metrics/resource')).not.toContain('pod="used"');
   });
 
+  test('pull images as a real node does, and tell of it', async () => {
+    const wants = (image: string, imagePullPolicy?: 'Never') => ({
+      containers: [{ name: 'main', image, imagePullPolicy }],
+    });
+    await create('pulled', wants('example.com/web:1'), 'hollow-2');
+    await create('unpullable', wants('example.com/missing:1'), 'hollow-2');
+    await create('unpulled', wants('example.com/other:1', 'Never'), 'hollow-2');
+    await podIs('pulled', 'ready', isReady);
+    const waitsFor = (reason: string) => (pod: Pod) =>
+      pod.status?.containerStatuses?.[0]?.state?.waiting?.reason === reason;
+    await podIs('unpullable', 'held back', waitsFor('ImagePullBackOff'));
+    await podIs('unpulled', 'refused', waitsFor('ErrImageNeverPull'));
+    const isTold = async () => {
+      type Events = { items: { involvedObject: { name?: string }; reason: string }[] };
+      const events = await controlPlane.read<Events>('/api/v1/namespaces/default/events');
+      const told = new Set(
+        events?.items.map(({ involvedObject, reason }) => `${involvedObject.name ?? ''} ${reason}`),
+      );
+      const ofFailed = ['unpullable Pulling', 'unpullable Failed', 'unpullable BackOff'];
+      return ['pulled Pulling', 'pulled Pulled', ...ofFailed].every((event) => told.has(event));
+    };
+    await waitFor(isTold, { what: 'the events of the pulls' });
+  });
+
   test('run containers to their end whose command ends', async () => {
     const containers = [{ name: 'main', image: 'busybox', command: ['sh', '-c', 'exit 4'] }];
     await create('job', { restartPolicy: 'Never', containers }, 'hollow-2');
@@ -123,7 +147,7 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     const pod = await podIs('web', 'started again', (one) => restarts(one) === 1 && isReady(one));
     expect(pod.status?.containerStatuses?.[0]?.lastState?.terminated).toMatchObject({ reason: 'Unknown' });
     expect(await act('list', 'hollow-1', 'hollow-2')).toMatch(
-      /^NAME +STATE +PODS\nhollow-1 +running +1\nhollow-2 +running +2\n$/u,
+      /^NAME +STATE +PODS\nhollow-1 +running +1\nhollow-2 +running +5\n$/u,
     );
   });
 

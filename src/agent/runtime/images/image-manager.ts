@@ -17,7 +17,7 @@ import type { AgentContext } from '../../../types/agent-context.ts';
 import type { PodSandboxConfig } from '../../../types/cri.ts';
 import { errorKind, errorMessage } from '../../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
-import { ImageError, type ImageInUse } from '../node/pod-node.ts';
+import { ImageError, type ImageInUse, type PodSubsystem } from '../node/pod-node.ts';
 import { runtimeMessage } from '../service/runtime-service.ts';
 import { ImagePuller, type ImagePullerParts, type PulledImage } from './image-puller.ts';
 import type { ImageRecords } from './image-records.ts';
@@ -266,4 +266,12 @@ export class ImageManager {
   #event({ pod, container }: Target, type: 'Normal' | 'Warning', reason: string, message: string): void {
     this.#context.recorder.event(pod.metadata, type, reason, message, { container });
   }
+}
+
+export function imageSubsystem(images: ImageManager): PodSubsystem {
+  return {
+    name: 'images',
+    forgetImage: (image) => images.forget(image),
+    collectGarbage: () => images.collectGarbage(),
+  };
 }

@@ -14,6 +14,7 @@ import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import { cgroupSubsystem, processSubsystem } from './cgroup-subsystems.ts';
 import type { PodDNSSource } from './pod-dns-source.ts';
 import type { ContainerLogManager } from '../logs/container-log-manager.ts';
+import { imageSubsystem } from '../images/image-manager.ts';
 import type { LogLinks } from '../logs/log-links.ts';
 import { additionsOf, composeNode, podOfUID, RESOURCE_CLAIMS } from './compose-node.ts';
 import {
@@ -67,11 +68,7 @@ function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
     { name: 'AppArmor', admit: (pod) => appArmorRejection(pod, appArmor) },
     ...(topology ? [topology] : []),
     ...[cpus, memory].filter((part) => part !== undefined),
-    {
-      name: 'images',
-      forgetImage: (image) => images.forget(image),
-      collectGarbage: () => images.collectGarbage(),
-    },
+    imageSubsystem(images),
     { name: 'start times', remove: ({ uid }) => options.startTimes.remove(uid) },
     { name: 'known containers', remove: ({ uid }) => options.knownContainers.remove(uid) },
     deviceSubsystem(options.devices),
