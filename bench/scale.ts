@@ -145,7 +145,7 @@ async function costOf(hollow: ChildProcess, count: number, beforeMiB: number): P
 
 function podOf(nodeName: string, index: number): object {
   const metadata = { name: `${nodeName}-${String(index)}` };
-  const containers = [{ name: 'main', image: 'nginx' }];
+  const containers = [{ name: 'main', image: 'nginx:1' }];
   const spec = {
     nodeName,
     automountServiceAccountToken: false,
