@@ -23,8 +23,8 @@ export const PLACEMENT_MUTANTS: readonly Mutant[] = [
     name: 'reserved-cpus-given',
     breaks: 'CPUs that are reserved for the node are given to containers (placement)',
     file: CPUS,
-    find: `  return without(state.shared, neverOwned(policy, state));`,
-    replace: `  return neverOwned(policy, state).length >= 0 ? state.shared : [];`,
+    find: `  return without(state.shared, alwaysShared(policy, state));`,
+    replace: `  return alwaysShared(policy, state).length >= 0 ? state.shared : [];`,
   },
   {
     name: 'cpus-not-written',

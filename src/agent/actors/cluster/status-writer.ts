@@ -28,7 +28,7 @@ import type { ActorContext } from '../actor-context.ts';
 import { agentActor } from '../agent-actor.ts';
 import type { StatusManager, StatusNews } from '../pods/status-manager.ts';
 import { DelayedVersions } from './delayed-versions.ts';
-import { type Answer, ToldStatuses } from './told-statuses.ts';
+import { type Answer, SentStatuses } from './sent-statuses.ts';
 
 export interface StatusWriterParts {
   readonly api: ApiServer;
@@ -52,7 +52,7 @@ export class StatusWriter {
   readonly #context: ActorContext;
   readonly #parts: StatusWriterParts;
   readonly #actor: ActorRefFrom<typeof statusWriterMachine>;
-  readonly #told: ToldStatuses;
+  readonly #sent: SentStatuses;
   readonly #delayed: DelayedVersions;
   readonly #compare: Timer;
   /** Pods to be looked at: their status has changed, waits for the next change, or was refused. */
@@ -65,7 +65,7 @@ export class StatusWriter {
     this.#context = context;
     this.#parts = parts;
     const { clock } = context;
-    this.#told = new ToldStatuses(clock);
+    this.#sent = new SentStatuses(clock);
     this.#delayed = new DelayedVersions(clock, () => this.#wake());
     this.#compare = new Timer(clock);
     this.#actor = agentActor(context, this.#machine(), {
@@ -149,15 +149,15 @@ export class StatusWriter {
   #look(all: boolean): void {
     const { statusManager, pods, isOwnNode } = this.#parts;
     if (this.#stop.signal.aborted || isOwnNode?.() === false) return;
-    if (all) this.#told.tidy(pods, (uid) => statusManager.entry(uid) !== undefined);
+    if (all) this.#sent.tidy(pods, (uid) => statusManager.entry(uid) !== undefined);
     const entries = all ? statusManager.entries() : this.#changedEntries();
     const due: PodToWrite[] = [];
     this.#changes.clear();
-    for (const write of podsToWrite({ entries, written: this.#told, pods, all })) {
+    for (const write of podsToWrite({ entries, written: this.#sent, pods, all })) {
       if (all || !this.#delayed.has(write.uid, write.entry.version)) due.push(write);
       else this.#changes.add(write.uid);
     }
-    if (all) for (const { apiUID } of due) this.#told.forgetAnswer(apiUID);
+    if (all) for (const { apiUID } of due) this.#sent.forgetAnswer(apiUID);
     const known = new Set(this.#actor.getSnapshot().context.due);
     const uids = due.map(({ uid }) => uid).filter((uid) => !known.has(uid));
     if (uids.length > 0) this.#actor.send({ type: 'DUE', uids });
@@ -180,11 +180,11 @@ export class StatusWriter {
     const isUnderWay = this.#actor.getSnapshot().context.underWay.includes(uid);
     // A pod that was forgotten and has come again counts its versions anew.
     if (version === 1) {
-      this.#told.beginLife(apiUID);
+      this.#sent.beginLife(apiUID);
       if (isUnderWay) this.#actor.send({ type: 'CAME_AGAIN', uid });
     }
     // The server has the rest, or is being told it: a write that fails is made again, with the newest version.
-    if (canWait && (isUnderWay || this.#told.get(apiUID) === version - 1)) this.#delayed.add(uid, version);
+    if (canWait && (isUnderWay || this.#sent.get(apiUID) === version - 1)) this.#delayed.add(uid, version);
     else this.#wake();
   }
 
@@ -201,7 +201,7 @@ export class StatusWriter {
     let event: StatusWriterEvent = { type: 'ANSWERED', uid: write.uid };
     try {
       await this.#writeFromRecent(write);
-      this.#told.accepted(write.apiUID);
+      this.#sent.accepted(write.apiUID);
     } catch (error) {
       event = this.#notWritten(write, error);
     }
@@ -211,8 +211,8 @@ export class StatusWriter {
   async #writeFromRecent(write: PodToWrite): Promise<void> {
     const { uid, apiUID, entry } = write;
     const seen = uid === apiUID ? this.#parts.pods.get(uid) : undefined;
-    const recent = canWriteUnread(entry) ? this.#told.recent(apiUID, seen) : undefined;
-    this.#told.sending(apiUID);
+    const recent = canWriteUnread(entry) ? this.#sent.recent(apiUID, seen) : undefined;
+    this.#sent.sending(apiUID);
     try {
       await this.#writeWith(write, recent);
     } catch (error) {
@@ -228,7 +228,7 @@ export class StatusWriter {
     const askedAt = clock.now();
     const onWritten = (served: string, pod: Pod, disruption: PodCondition | undefined) => {
       if (disruption) statusManager.disruptionTold(uid, disruption);
-      this.#told.written(served, entry.version, recent?.pod === pod ? recent : { pod, answeredAt: askedAt });
+      this.#sent.written(served, entry.version, recent?.pod === pod ? recent : { pod, answeredAt: askedAt });
       this.#parts.onWritten?.(uid, entry);
     };
     const conversation = writeStatus({
@@ -250,8 +250,8 @@ export class StatusWriter {
     if (step.value === 'written') return;
     logger.debug({ ...podFields(entry.pod.metadata) }, `At the API server the pod is ${step.value}`);
     // Its status goes with the pod; until then, only a newer one is a reason to look again.
-    if (step.value === 'absent') this.#told.written(apiUID, entry.version);
-    else this.#told.forgetAnswer(apiUID);
+    if (step.value === 'absent') this.#sent.written(apiUID, entry.version);
+    else this.#sent.forgetAnswer(apiUID);
     if (step.value !== 'absent' && statusManager.entry(uid) === entry) statusManager.drop(uid);
   }
 
@@ -285,7 +285,7 @@ export class StatusWriter {
     }
     // It is tried again when a status changes, and with the next comparison.
     this.#changes.add(uid);
-    const times = this.#told.refused(apiUID, problem);
+    const times = this.#sent.refused(apiUID, problem);
     const toldAt = hasReason(error, 'Forbidden') ? PASSING_REFUSALS + 1 : 1;
     const line = `The API server refuses the status of the pod: ${problem}`;
     this.#context.logger[times === toldAt ? 'warn' : 'debug']({ ...podFields(entry.pod.metadata) }, line);

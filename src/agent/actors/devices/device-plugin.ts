@@ -17,7 +17,7 @@ export interface DevicePluginActorParts {
   readonly resource: string;
   readonly devices: Pick<DeviceManager, 'connected' | 'listed' | 'gone' | 'forget'>;
   readonly open: (resource: string, endpoint: string) => DevicePluginConnection;
-  /** Nothing of it is left. */
+  /** Called when the resource is forgotten. */
   readonly onForgotten: () => void;
 }
 
@@ -25,9 +25,9 @@ export class DevicePluginActor {
   readonly #context: ActorContext;
   readonly #parts: DevicePluginActorParts;
   readonly #actor: ActorRefFrom<typeof devicePluginMachine>;
-  /** The one that is asked. */
+  /** The plugin that serves. */
   #client: DevicePluginConnection | undefined;
-  /** It has said what it can do, and is to be asked from now on. */
+  /** A plugin that has told its options and will replace the one that serves. */
   #next: DevicePluginConnection | undefined;
   #registrations = 0;
   #refused = 0;
@@ -66,7 +66,7 @@ export class DevicePluginActor {
     this.#actor.send({ type: 'SOCKET_GONE', id, now: this.#context.clock.now() });
   }
 
-  /** Resolves when the plugin that has registered last has said what it can do; rejects with why it is not taken. */
+  /** Resolves when the plugin that has registered last has told its options; rejects with the reason if it is refused. */
   async connected(): Promise<void> {
     const snapshot = await waitFor(
       this.#actor,

@@ -27,11 +27,11 @@ export interface DevicePluginSocket {
 export interface DevicePluginsParts {
   readonly devices: DeviceManager;
   readonly listen: (register: Register) => DevicePluginSocket;
-  /** To the plugin of a resource, at its endpoint. */
+  /** Connects to the plugin of a resource at its endpoint. */
   readonly connect: DevicePluginActorParts['open'];
 }
 
-/** What it needs of the agent. */
+/** What device plugins need from the agent. */
 export type DevicePluginsCore = ActorContext & Pick<AgentCore, 'sync' | 'onAllocatable' | 'reportNow'>;
 
 export class DevicePlugins implements NodeDevicePlugins {
@@ -99,7 +99,7 @@ export class DevicePlugins implements NodeDevicePlugins {
     });
   }
 
-  /** Once, however many lists have come in this turn: all pods that wait ask again. */
+  /** Has all waiting pods ask again, once for all lists that came in this turn of the event loop. */
   #tellLater(core: DevicePluginsCore): void {
     this.#telling ??= core.clock.setTimeout(() => {
       this.#telling = undefined;
@@ -131,7 +131,7 @@ export class DevicePlugins implements NodeDevicePlugins {
     await plugin.connected();
   }
 
-  /** Of a resource for which one registers. */
+  /** The actor of the resource, which is made for its first plugin. */
   #pluginOf(resource: string): DevicePluginActor {
     this.#context.measurements?.devices.registered(resource);
     return this.#plugins.get(resource) ?? this.#begin(resource);

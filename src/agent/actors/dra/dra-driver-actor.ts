@@ -12,11 +12,11 @@ export interface DraDriverParts {
   readonly name: string;
   /** Deletes the ResourceSlices of the driver: resolves when that is done. */
   readonly removeSlices: (signal: AbortSignal) => Promise<void>;
-  /** It can be asked now. */
+  /** Called when the driver is connected. */
   readonly onConnected: () => void;
-  /** Undefined: it tells no more. */
+  /** Undefined: the health is unknown from now on. */
   readonly onHealth: (devices: readonly ToldHealth[] | undefined) => void;
-  /** Nothing of it is left. */
+  /** Called when the driver is forgotten. */
   readonly onForgotten: () => void;
 }
 
@@ -52,7 +52,7 @@ export class DraDriverActor {
     former?.close();
   }
 
-  /** Of this plugin of the driver: another may have taken its place. */
+  /** The socket of this plugin is gone. Ignored if another plugin of the driver has replaced it. */
   socketGone(driver: DraDriver): void {
     if (this.#driver === driver) this.#actor.send({ type: 'SOCKET_GONE', now: this.#context.clock.now() });
   }
@@ -85,11 +85,11 @@ export class DraDriverActor {
         // While an action runs, the actor has not ended yet.
         forget: () => queueMicrotask(onForgotten),
         reportConnected: () => {
-          logger.info({ driver: name }, `The DRA driver ${name} can be asked`);
+          logger.info({ driver: name }, `The DRA driver ${name} is connected`);
           queueMicrotask(() => this.#parts.onConnected());
         },
         reportAway: ({ context: { problem = '' } }) =>
-          logger.warn({ driver: name }, `The DRA driver ${name} cannot be asked: ${problem}`),
+          logger.warn({ driver: name }, `The DRA driver ${name} is not connected: ${problem}`),
       },
     });
   }
@@ -108,7 +108,7 @@ export class DraDriverActor {
     throw new StateletError('Unavailable', 'its connection has ended');
   }
 
-  /** As long as the driver is there. */
+  /** Until the driver is disconnected. */
   async #followHealth(driver: DraDriver, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#context;
     const { name, onHealth } = this.#parts;

@@ -1,4 +1,7 @@
-/** The DRA drivers of this node: they register at the folder of plugins. Each has an actor, until nothing of it is left. */
+/**
+ * The DRA drivers of this node, which register at the folder of plugins. Each has an actor, until it is gone and its
+ * ResourceSlices are deleted.
+ */
 import { DRA_PLUGIN_TYPE, draOfferProblem, draServiceOf } from '../../policies/dra/dra-registration.ts';
 import type { ToldHealth } from '../../policies/dra/device-health-list.ts';
 import type {
@@ -46,12 +49,12 @@ export class DraDrivers {
     return new Map([[DRA_PLUGIN_TYPE, handler]]);
   }
 
-  /** No pod is to come for the devices of a driver until it registers. */
+  /** Deletes the ResourceSlices of this node, so that no pod is scheduled for a driver that has not registered. */
   start(): void {
     void this.#removeSlices(undefined, this.#life.signal).catch(() => undefined);
   }
 
-  /** Drivers that go from now on stay as they are: this agent ends, not they. */
+  /** The agent ends, not the drivers: from now on nothing is done for a driver that disconnects. */
   beginStop(): void {
     this.#life.abort();
   }
@@ -93,7 +96,7 @@ export class DraDrivers {
     return actor;
   }
 
-  /** The pods that have devices of the driver tell what has become of them. */
+  /** Syncs the pods with devices of the driver, whose statuses show the new health. */
   #hear(name: string, devices: readonly ToldHealth[] | undefined): void {
     const { drivers, users } = this.#parts.dra;
     const isNew = devices === undefined ? drivers.forgetHealth(name) : drivers.toldHealth(name, devices);
@@ -103,7 +106,7 @@ export class DraDrivers {
   #removeSlices(driver: string | undefined, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#core;
     const whose = driver === undefined ? 'this node' : `the DRA driver ${driver}`;
-    // A driver that has registered while the server did not answer has told of its devices, and is given up by its own actor.
+    // A driver that has registered meanwhile has made new ResourceSlices; its own actor deletes them when it is gone.
     const isSpared = (name: string) => name !== driver && this.#drivers.has(name);
     return untilDone(clock, () => this.#parts.slices.remove(driver, isSpared, signal), {
       ...REMOVAL_RETRY,

@@ -2,9 +2,9 @@ import type { PluginHandlers } from '../../plugins/registration/plugin-handler.t
 
 /** The DRA drivers and the claims that they prepare, as the agent sees them. */
 export interface NodeDra {
-  /** No driver of an earlier agent is connected: the cluster is told so. */
+  /** Deletes the ResourceSlices of drivers that an earlier agent had. */
   start(): void;
-  /** The agent ends, not the drivers: they can still be asked. */
+  /** The agent ends, not the drivers: calls still work. */
   beginStop(): void;
   /** No pod is worked on any more. */
   stop(): void;

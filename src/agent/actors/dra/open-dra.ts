@@ -1,4 +1,4 @@
-/** Puts together what a node needs of DRA drivers. Loaded only in a cluster, with a runtime of CRI. */
+/** Makes the parts for DRA drivers. Loaded only in a cluster, with a runtime of CRI. */
 import { ResourceSlices } from '../../cluster/objects/resource-slices.ts';
 import type { ApiServer } from '../../cluster/service/api-server.ts';
 import type { DraNode } from '../../runtime/dra/dra-node.ts';

@@ -11,11 +11,11 @@ type Snapshot = SnapshotFrom<typeof resourceClaimMachine>;
 
 export interface ResourceClaimParts {
   readonly drivers: Pick<NodeDrivers, 'prepare' | 'unprepare'>;
-  /** Resolves when a next agent will know which claims drivers may have prepared. */
+  /** Resolves when the checkpoint has the claims that drivers may have prepared. */
   readonly save: () => Promise<void>;
-  /** It is in another state, or further pods wait for it. */
+  /** Called when the state changes, or another pod waits. */
   readonly onStep: (pods: readonly string[]) => void;
-  /** Nothing of it is left. */
+  /** Called when the claim is unprepared and no pod uses it. */
   readonly onGone: () => void;
 }
 
@@ -56,13 +56,16 @@ export class ResourceClaimActor {
       if (!snapshot.matches('Prepared')) throw failureIn(snapshot);
     } finally {
       this.#waiting -= 1;
-      // Drivers are asked for nothing that no pod waits for: it may be that the pod must not start any more.
+      // If no pod waits any more, the preparation is aborted: a pod that is ending must not get devices.
       if (signal.aborted && this.#waiting === 0)
         this.#actor.send({ type: 'GIVEN_UP', now: this.#context.clock.now() });
     }
   }
 
-  /** Resolves when the pod is none of its pods any more. Rejects where it was the last one, and a driver has failed. */
+  /**
+   * Resolves when the pod does not use the claim any more. Rejects if it was the last one and a driver fails to unprepare the
+   * claim.
+   */
   async leave(pod: string, signal: AbortSignal): Promise<void> {
     this.#actor.send({ type: 'LEFT', pod, now: this.#context.clock.now() });
     const holds = ({ context }: Snapshot) => context.pods.includes(pod);
@@ -84,7 +87,7 @@ export class ResourceClaimActor {
     const failureOf = timedFailures(clock);
     return resourceClaimMachine.provide({
       actors: {
-        // A next agent knows before a driver does that there is something to be unprepared.
+        // The checkpoint has the claim before a driver prepares it, so that a next agent can unprepare it.
         prepare: requestActor(async (claim, signal) => {
           await save();
           signal.throwIfAborted();

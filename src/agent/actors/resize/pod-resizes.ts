@@ -19,7 +19,7 @@ import type { PodRegistry } from '../pods/pod-registry.ts';
 import type { RoomArbiter } from '../start/room-arbiter.ts';
 import type { ResizeStates } from './resize-states.ts';
 
-/** The kubelet tries again as seldom. */
+/** The kubelet's period. */
 const RETRY_MS = 180_000;
 
 const PLAIN_PROCESSES: InfeasibleResize = {
@@ -33,7 +33,7 @@ function tooLarge({ resource, requested, capacity }: InsufficientResource): Infe
   return { detail: 'insufficient_node_allocatable', message };
 }
 
-/** What makes the node look again at resizes that wait. */
+/** Why deferred resizes are tried again. */
 export type ResizeTrigger =
   | 'pod_updated'
   | 'pods_added'
@@ -51,18 +51,18 @@ export interface PodResizesParts {
 }
 
 /**
- * Changes of the CPU and memory of pods. Their actors see pods as allocated: with what the node has granted. A change of a spec is
- * granted, waits here for room, or can never be granted.
+ * In-place resizes of pods. The pods' actors get pods with the granted resources. A change of a spec is granted, waits here for
+ * room, or is infeasible.
  */
 export class PodResizes {
   readonly #context: AgentContext;
   readonly #parts: PodResizesParts;
-  /** What pods have been granted that have no place yet, by UID: a former agent had admitted them. */
+  /** Granted resources of pods that a former agent had admitted and this agent has not yet, by UID. */
   readonly #recalled = new Map<string, PodAllocation>();
   /** UIDs of the pods whose resize waits, in the order in which they are tried. */
   #pending: readonly string[] = [];
   #timer: TimerHandle | undefined;
-  /** Before every source has been seen, nothing is granted: the pods that run hold more than is known. */
+  /** Nothing is granted before every source has been read, since running pods may hold more than is known. */
   #isOpen = false;
 
   constructor(context: AgentContext, parts: PodResizesParts) {
@@ -70,12 +70,12 @@ export class PodResizes {
     this.#parts = parts;
   }
 
-  /** The pod with the resources that it has been granted; as it is, where it has no place yet. */
+  /** The pod with its granted resources; unchanged if it is not admitted yet. */
   asAllocated(pod: Pod): Pod {
     return podAsAllocated(pod, this.#allocationOf(pod.metadata.uid));
   }
 
-  /** A pod comes of which the runtime has something: a former agent has granted it what it has. */
+  /** For a pod that the runtime already has: a former agent has granted its resources. */
   recall(pod: Pod): void {
     const { node, pleg, states } = this.#parts;
     const { uid } = pod.metadata;
@@ -116,12 +116,12 @@ export class PodResizes {
     this.retry('pods_added');
   }
 
-  /** `except`: a pod that is told what has become of it anyway. */
+  /** `except`: a pod that is synced anyway. */
   retry(trigger: ResizeTrigger, except?: string): void {
     this.#retry(this.#pending, trigger, except);
   }
 
-  /** Room that was being made for this pod is not reserved for it any more. */
+  /** The room of a preemption is not reserved for this pod any more. */
   promiseOver(uid: string): void {
     const others = this.#pending.filter((other) => other !== uid);
     this.#retry(others, 'pod_terminated');
@@ -129,7 +129,7 @@ export class PodResizes {
 
   #retry(uids: readonly string[], trigger: ResizeTrigger, except?: string): void {
     if (!this.#isOpen || uids.length === 0) return;
-    // What is granted may make other pods end or start, and more resizes come meanwhile.
+    // A granted resize may make other pods end or start, and new resizes may come meanwhile.
     for (const uid of uids) if (!this.#try(uid, trigger, uid === except)) this.#drop(uid);
     this.#arm();
   }
@@ -187,7 +187,7 @@ export class PodResizes {
     return !isInfeasible(conditions);
   }
 
-  /** Other pods are ended for a critical one that lacks nothing but room. */
+  /** Preempts other pods for a critical one that lacks nothing but room. */
   #makeRoom(pod: Pod): void {
     const { room } = this.#parts;
     if (room.allocated(pod.metadata.uid) === undefined || room.resizeAdmission(pod).kind !== 'short') return;

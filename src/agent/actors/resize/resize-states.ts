@@ -24,11 +24,11 @@ import { agentActor } from '../agent-actor.ts';
 
 type ResizeActor = ActorRefFrom<typeof resizeMachine>;
 
-/** How far changes of the resources of pods have come: an actor for each, as long as it lasts. */
+/** The actors of resizes, one for each pod whose resize is not complete. */
 export class ResizeStates {
   readonly #context: ActorContext;
   readonly #actors = new Map<string, ResizeActor>();
-  /** What was granted last, while it is in progress: a sync of an earlier version of the pod says nothing of it. */
+  /** Granted resources while a resize is in progress. A sync of an earlier version of the pod cannot complete it. */
   readonly #granted = new Map<string, PodAllocation>();
 
   constructor(context: ActorContext) {
@@ -39,18 +39,18 @@ export class ResizeStates {
     return this.#actors.get(uid)?.getSnapshot().context.conditions ?? {};
   }
 
-  /** The spec asks for other resources than the pod has been granted. */
+  /** The spec requests other resources than were granted. */
   asked({ metadata }: Pod): void {
     this.#send(metadata, 'ASKED', this.conditionsOf(metadata.uid));
   }
 
-  /** A former agent has written how far it had come. */
+  /** A former agent has left conditions of a resize in the pod's status. */
   recall({ metadata, status }: Pod): void {
     const conditions = withWritten(this.conditionsOf(metadata.uid), status?.conditions, this.#now());
     this.#send(metadata, 'RECALLED', conditions);
   }
 
-  /** `refuse`: why the node does not grant what the pod asks for, if so. */
+  /** `refuse`: returns why the node does not grant the resize, if so. */
   decide(desired: Pod, allocation: PodAllocation, refuse: () => ResizeRefusal | undefined): ResizeDecision {
     const { metadata } = desired;
     const before = this.conditionsOf(metadata.uid);
@@ -62,13 +62,13 @@ export class ResizeStates {
     return decision;
   }
 
-  /** The spec asks for what the pod has been granted. */
+  /** The spec requests the granted resources again. */
   withdrawn({ metadata }: Pod): void {
     if (this.#actors.has(metadata.uid))
       this.#send(metadata, 'WITHDRAWN', withoutPending(this.conditionsOf(metadata.uid)));
   }
 
-  /** `isInProgress`: something that runs does not have yet what the pod, as allocated, has been granted. */
+  /** `isInProgress`: not all running containers have the granted resources yet. `pod`: as allocated. */
   progress(pod: Pod, isInProgress: boolean): void {
     const { uid } = pod.metadata;
     const before = this.conditionsOf(uid);
@@ -105,7 +105,7 @@ export class ResizeStates {
     for (const { type, reason, message } of events) this.#context.recorder.event(pod, type, reason, message);
   }
 
-  /** The actor ends with the change. */
+  /** The actor ends when the resize is complete. */
   #send(pod: PodReference, type: ResizeMachineEvent['type'], conditions: ResizeConditions): void {
     const actor = this.#actors.get(pod.uid) ?? this.#begin(pod);
     actor.send({ type, conditions });

@@ -1,4 +1,4 @@
-/** The CSI drivers of this node: they register at the folder of plugins, and the API server is told of them. */
+/** The CSI drivers of this node: they register at the folder of plugins, and are entered in Node and CSINode. */
 import { bestVersion, csiOfferProblem } from '../../policies/volumes/csi-source.ts';
 import { allocatablePeriodMs, type RegisteredCsiDriver } from '../../policies/volumes/csi-registration.ts';
 import type {
@@ -19,7 +19,7 @@ import type { ActorContext } from '../actor-context.ts';
 
 const CSI_PLUGIN_TYPE = 'CSIPlugin';
 const NOT_ASKED_AGAIN = 'Cannot ask the CSI driver again how many volumes the node can have';
-/** Between tries to tell the API server that a driver is gone. */
+/** Between tries to remove a driver from Node and CSINode. */
 const RETRY = { firstMs: 1_000, mostMs: 60_000 };
 /** The node is registered within moments. */
 const FIRST_TRIES = { firstMs: 250, mostMs: 10_000 };
@@ -30,9 +30,9 @@ export interface CsiDriversParts {
   readonly onRegistered: (name: string) => void;
   /** Default: the sockets of drivers. */
   readonly dial?: Dial | undefined;
-  /** Where the API server is told of drivers. */
+  /** Node and CSINode. */
   readonly objects: {
-    /** Makes what drivers are told in, while there is none. */
+    /** Makes the CSINode if there is none. */
     init(signal: AbortSignal): Promise<void>;
     add(driver: RegisteredCsiDriver, signal: AbortSignal): Promise<void>;
     remove(name: string, signal: AbortSignal): Promise<void>;
@@ -44,7 +44,7 @@ export class CsiDrivers {
   readonly #context: ActorContext;
   readonly #parts: CsiDriversParts;
   readonly #life = new AbortController();
-  /** The objects have one writer here. */
+  /** Node and CSINode are written by one call at a time. */
   readonly #writes = new OneAtATime();
 
   constructor(context: ActorContext, parts: CsiDriversParts) {
@@ -69,7 +69,7 @@ export class CsiDrivers {
     void this.#untilDone(FIRST_TRIES, init, 'Cannot make the CSINode').catch(() => undefined);
   }
 
-  /** Drivers that go from now on stay known to the API server: this agent ends, not they. */
+  /** The agent ends, not the drivers: from now on Node and CSINode keep a driver that disconnects. */
   stop(): void {
     this.#life.abort();
   }
@@ -147,7 +147,7 @@ export class CsiDrivers {
     return untilDone(clock, work, { ...pauses, signal, onFailure });
   }
 
-  /** Until it is told, or the driver is there again. */
+  /** Tries until Node and CSINode are written, or the driver registers again. */
   async #remove(name: string): Promise<void> {
     const { signal } = this.#life;
     const { drivers, objects } = this.#parts;

@@ -15,9 +15,9 @@ import { agentActor, requestActor, timedFailures } from '../agent-actor.ts';
 export interface CsiVolumeParts {
   readonly staged: Pick<CsiStagedVolumes, 'attached' | 'stage' | 'unstage'>;
   readonly attachReports: AttachReports;
-  /** It does something else than before for these pods. */
+  /** Called with the UIDs of its pods when its state changes. */
   readonly onStep: (pods: readonly string[]) => void;
-  /** Nothing of it is left. */
+  /** Called when the volume is unstaged and no pod uses it. */
   readonly onGone: () => void;
 }
 
@@ -44,12 +44,15 @@ export class CsiVolumeActor {
     return this.#actor.getSnapshot();
   }
 
-  /** Nothing of it is on this node any more, and nothing can be asked of it. */
+  /** The volume is unstaged and no pod uses it: the actor has ended. */
   get isLeft(): boolean {
     return this.snapshot.status !== 'active';
   }
 
-  /** Resolves to what its attachment says of it, once it is staged. Rejects when a step has failed, and as soon as the signal aborts. */
+  /**
+   * Resolves to the attachment's publish context, once the volume is staged. Rejects when a step has failed, and as soon as the
+   * signal aborts.
+   */
   async use(wish: CsiVolumeWish, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
     signal.throwIfAborted();
     this.#actor.send({ type: 'WANTED', ...wish, now: this.#context.clock.now() });
@@ -67,7 +70,7 @@ export class CsiVolumeActor {
     this.#actor.send({ type: 'LEFT', pod, now: this.#context.clock.now() });
   }
 
-  /** Its driver has registered, maybe again: what it could not give up it is asked for now. */
+  /** The driver has registered, perhaps again: an unstaging that failed is tried again now. */
   driverRegistered(): void {
     this.#actor.send({ type: 'DRIVER_REGISTERED', now: this.#context.clock.now() });
   }

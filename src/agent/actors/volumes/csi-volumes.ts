@@ -1,4 +1,4 @@
-/** The volumes of CSI drivers that are on this node, or are to be. Each has an actor, from the first pod that wants it until it is unstaged. */
+/** The volumes of CSI drivers on this node. Each has an actor, from the first pod that wants it until it is unstaged. */
 import type { CsiVolumeWish } from '../../machines/csi-volume-machine.ts';
 import { type CsiSource, uniqueVolumeName } from '../../policies/volumes/csi-source.ts';
 import type { VolumeWait } from '../../policies/pod/pod-wait.ts';
@@ -12,7 +12,7 @@ import { CsiVolumeActor, type CsiVolumeParts } from './csi-volume-actor.ts';
 export interface CsiVolumesParts {
   readonly csi: CsiNode;
   readonly attachReports: CsiVolumeParts['attachReports'];
-  /** Other volumes are in use than before. */
+  /** Called when `inUse` changes. */
   readonly onChange: () => void;
 }
 
@@ -21,10 +21,10 @@ export class CsiVolumes implements CsiStaging {
   readonly #parts: CsiVolumesParts;
   /** By their names in the API. */
   readonly #volumes = new Map<string, CsiVolumeActor>();
-  /** Until it has resolved, it is not known which pods use a volume. */
+  /** Resolves when the volumes of earlier agents are known, and which pods use them. */
   #found: Promise<void>;
   #isKnown = false;
-  #isFoundInPart = false;
+  #hasUnreadable = false;
   #arePodsKnown = false;
 
   constructor(context: ActorContext, parts: CsiVolumesParts) {
@@ -49,13 +49,13 @@ export class CsiVolumes implements CsiStaging {
       if (volume.snapshot.context.pods.includes(podUID) && !kept.has(name)) volume.leave(podUID);
   }
 
-  /** All pods of this node are known: what an earlier agent has staged for others is unstaged. */
+  /** All pods of this node are known: volumes that an earlier agent has staged and no pod uses are unstaged. */
   podsKnown(): void {
     if (this.#arePodsKnown) return;
     this.#arePodsKnown = true;
     void this.#found.then(() => {
-      // Any of them may be published where that cannot be read.
-      if (this.#isFoundInPart) return;
+      // Any of these volumes may be published with a `vol_data.json` that cannot be read.
+      if (this.#hasUnreadable) return;
       for (const volume of this.#volumes.values()) volume.podsKnown();
     });
   }
@@ -105,8 +105,8 @@ export class CsiVolumes implements CsiStaging {
 
   async #find(): Promise<void> {
     try {
-      const { published, staged, isInPart } = await this.#parts.csi.staged.found();
-      this.#isFoundInPart = isInPart;
+      const { published, staged, hasUnreadable } = await this.#parts.csi.staged.found();
+      this.#hasUnreadable = hasUnreadable;
       const all = new Map([...staged, ...published].map((volume) => [uniqueVolumeName(volume), volume]));
       for (const [name, volume] of all) {
         const pods = published.filter((one) => uniqueVolumeName(one) === name).map(({ podUID }) => podUID);

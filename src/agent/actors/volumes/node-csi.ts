@@ -4,7 +4,7 @@ import type { PluginHandlers } from '../../plugins/registration/plugin-handler.t
 export interface NodeCsi {
   /** All pods of this node are known. */
   podsKnown(): void;
-  /** The agent ends, not the drivers: the API server is not told that they are gone. */
+  /** The agent ends, not the drivers: they stay in Node and CSINode. */
   beginStop(): void;
   /** No pod is worked on any more. */
   stop(): void;

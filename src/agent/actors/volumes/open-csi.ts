@@ -1,4 +1,4 @@
-/** Puts together what a node needs of CSI drivers. Loaded only in a cluster, with a runtime of CRI. */
+/** Makes the parts for CSI drivers. Loaded only in a cluster, with a runtime of CRI. */
 import type { AgentCore } from '../cluster/cluster-parts.ts';
 import { CsiDrivers } from './csi-drivers.ts';
 import { CsiVolumes } from './csi-volumes.ts';
@@ -14,9 +14,9 @@ export interface CsiDeps {
   readonly csi: CsiNode;
   readonly cluster: {
     readonly api: ApiServer;
-    /** As it was last seen. */
+    /** The Node object that the watch has last delivered. */
     ownNode(): Node | undefined;
-    /** As the API server has it now, once the node's status is written. */
+    /** The Node object read from the API server, once the node's status is written. */
     writtenNode(): Promise<Node | undefined>;
   };
   readonly nodeName: string;

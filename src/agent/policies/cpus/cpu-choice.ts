@@ -31,8 +31,8 @@ interface Taking {
 }
 
 /**
- * Packed: whole NUMA nodes and sockets as far as they are wanted and free, then whole cores, then single CPUs. What is left free is as
- * whole as can be: parts with few free CPUs are taken first. Throws NotEnoughCpus.
+ * Packed: whole NUMA nodes and sockets that are needed and free, then whole cores, then single CPUs. Parts with few free CPUs are
+ * taken first, so that large parts stay free. Throws NotEnoughCpus.
  */
 export function packedCpus(
   topology: CpuTopology,
@@ -93,7 +93,7 @@ function take(taking: Taking, cpus: CpuSet): void {
   taking.needed -= cpus.length;
 }
 
-/** The last part of the path is taken where all of it is free and wanted. */
+/** Takes the last part of the path if all of it is free and needed. */
 function takeWhole(topology: CpuTopology, taking: Taking, path: readonly CpuPart[]): void {
   const part = path.at(-1);
   if (part === undefined || taking.needed === 0) return;
@@ -103,7 +103,7 @@ function takeWhole(topology: CpuTopology, taking: Taking, path: readonly CpuPart
   }
 }
 
-/** Whole caches, then what is left from one cache where it has enough whole cores. */
+/** Takes whole caches, then the rest from one cache, if one has enough whole cores. */
 function takeOfCaches(topology: CpuTopology, taking: Taking): void {
   const path: readonly CpuPart[] = [...pathTo(topology, 'node'), 'cache'];
   const perCache = Math.floor(topology.cpus.length / Math.max(1, partsOf(topology, 'cache').size));

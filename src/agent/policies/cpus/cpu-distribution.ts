@@ -1,13 +1,16 @@
-/** The option distribute-cpus-across-numa: CPUs that do not fit on one NUMA node come in equal parts from as few nodes as will do. */
+/**
+ * The option distribute-cpus-across-numa: CPUs that do not fit on one NUMA node come in equal parts from as few nodes as
+ * possible.
+ */
 import { type ChoiceOptions, NotEnoughCpus, nodesInOrder, packedCpus } from './cpu-choice.ts';
 import { type CpuSet, union, without } from './cpu-set.ts';
 import { cpusIn, type CpuTopology } from './cpu-topology.ts';
 
 interface Distribution {
   readonly nodes: readonly number[];
-  /** How many CPUs each of them gives. */
+  /** How many CPUs each node gives. */
   readonly each: number;
-  /** Those that give the rest, a group at a time. */
+  /** The nodes that give the rest, a group of CPUs each. */
   readonly remainder: readonly number[];
   /** How uneven the free CPUs of all nodes are afterwards. */
   readonly unevenness: number;
@@ -15,13 +18,13 @@ interface Distribution {
 
 interface Wanted {
   readonly count: number;
-  /** CPUs are handed out in groups of this size: whole cores. */
+  /** CPUs are taken in groups of this size: whole cores. */
   readonly group: number;
   /** How many CPUs are free, by NUMA node. */
   readonly free: ReadonlyMap<number, number>;
 }
 
-/** Packed where CPUs cannot be divided so. Throws NotEnoughCpus. */
+/** Packed if the CPUs cannot be distributed. Throws NotEnoughCpus. */
 export function distributedCpus(
   topology: CpuTopology,
   available: CpuSet,
@@ -91,7 +94,7 @@ function distributionOver(
   return best[0];
 }
 
-/** What is left when these nodes have given the rest, a group at a time; undefined where they have too little. */
+/** What is free when these nodes have given the rest; undefined if they have too little. */
 function lessRest(
   free: ReadonlyMap<number, number>,
   giving: readonly number[],

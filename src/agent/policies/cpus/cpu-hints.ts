@@ -1,18 +1,18 @@
-/** On which NUMA nodes CPUs for a container could be had: what the topology manager is told. */
+/** The CPU manager's hints: on which NUMA nodes there are enough CPUs for a container. */
 import { nodeSets, type TopologyHint } from '../topology/topology-hint.ts';
 import type { CpuSet } from './cpu-set.ts';
 import { cpusIn, type CpuTopology, partNumbers, partsOf } from './cpu-topology.ts';
 
 export interface CpuHintRequest {
   readonly available: CpuSet;
-  /** What the pod has already and may use: only nodes that have all of it would do. */
+  /** CPUs of the pod's init containers, which it uses again: only sets of nodes with all of them are hints. */
   readonly reusable: CpuSet;
   readonly count: number;
   /** Option align-by-socket. */
   readonly alignsBySocket: boolean;
 }
 
-/** As few nodes as could ever do are preferred, or with align-by-socket as few sockets. */
+/** The smallest number of nodes that would be enough on an empty machine is preferred, or with align-by-socket of sockets. */
 export function cpuHints(topology: CpuTopology, request: CpuHintRequest): readonly TopologyHint[] {
   const { available, reusable, count, alignsBySocket } = request;
   const within = (nodes: readonly number[], cpus: CpuSet) => cpusIn(topology, 'node', nodes, cpus).length;

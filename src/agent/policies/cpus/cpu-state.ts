@@ -1,9 +1,9 @@
-/** Which CPUs are whose, and the file that keeps it: `cpu_manager_state`, in the kubelet's shape. */
+/** Which container has which CPUs, and the file `cpu_manager_state`, in the kubelet's format. */
 import { fnv1a32 } from '../pod-actions/restart.ts';
 import { type CpuSet, cpuSetString, parseCpuSet, union, without } from './cpu-set.ts';
 
 export interface CpuState {
-  /** For all containers without CPUs of their own. */
+  /** For all containers without exclusive CPUs. */
   readonly shared: CpuSet;
   /** By the UID of the pod and the name of the container. */
   readonly assigned: ReadonlyMap<string, ReadonlyMap<string, CpuSet>>;
@@ -13,7 +13,7 @@ export function assignedCpus({ assigned }: CpuState, uid: string, container: str
   return assigned.get(uid)?.get(container);
 }
 
-/** The CPUs of all containers that have some of their own, or of those of one pod. */
+/** The exclusive CPUs of all containers, or of those of one pod. */
 export function exclusiveCpus({ assigned }: CpuState, uid?: string): CpuSet {
   const pods = uid === undefined ? [...assigned.values()] : [assigned.get(uid) ?? new Map<string, CpuSet>()];
   return union(...pods.flatMap((containers) => [...containers.values()]));
@@ -27,7 +27,7 @@ export function withCpus(state: CpuState, uid: string, container: string, cpus: 
   };
 }
 
-/** The CPUs of the pod are for all again. */
+/** The state with the pod's CPUs shared again. */
 export function withoutPod(state: CpuState, uid: string): CpuState {
   const assigned = new Map(state.assigned);
   assigned.delete(uid);

@@ -1,7 +1,7 @@
 /** Where the CPUs of a machine are: which ones share a core, a cache, a socket, a NUMA node. */
 import { type CpuSet, cpuSet, parseCpuSet } from './cpu-set.ts';
 
-/** A thing that CPUs are in. `cache`: the last one, which is smaller than a socket on some machines. */
+/** A part of a machine that contains CPUs. `cache`: the last-level cache, which is smaller than a socket on some machines. */
 export type CpuPart = 'core' | 'cache' | 'socket' | 'node';
 
 export type CpuPlace = Readonly<Record<CpuPart, number>>;
@@ -25,7 +25,7 @@ export interface CpuFacts {
   readonly cacheCpus: string | undefined;
 }
 
-/** Cores and caches are called by the lowest of their CPUs, as the kernel's numbers of cores are unique only within a socket. */
+/** The number of a core or cache is its lowest CPU, since the kernel's core numbers are unique only within a socket. */
 export function cpuTopology(facts: readonly CpuFacts[]): CpuTopology {
   const lowest = new Map<string, number>();
   const online = new Set(facts.map(({ cpu }) => cpu));
@@ -34,7 +34,7 @@ export function cpuTopology(facts: readonly CpuFacts[]): CpuTopology {
   const places = facts.map((each): [number, CpuPlace] => {
     const sharing = parseCpuSet(each.cacheCpus ?? '')?.filter((cpu) => online.has(cpu)) ?? [];
     const core = lowest.get(keyOf(each)) ?? each.cpu;
-    // Without a known cache, the socket stands for it.
+    // If the cache is not known, the socket counts as the cache.
     const cache = sharing[0] ?? each.packageId;
     return [each.cpu, { core, cache, socket: each.packageId, node: each.node }];
   });

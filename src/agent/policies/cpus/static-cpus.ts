@@ -1,4 +1,4 @@
-/** The static policy of the CPU manager: containers of Guaranteed pods that request whole CPUs have them for themselves. */
+/** The static policy of the CPU manager: containers of Guaranteed pods that request whole CPUs get them exclusively. */
 import { milliValue, parseQuantity } from '../formats/quantity.ts';
 import { initAndRegular, isRestartableInitContainer } from '../pod-actions/restart.ts';
 import { podQOS } from '../pod/qos.ts';
@@ -14,11 +14,11 @@ import { cpusIn, type CpuTopology, partNumbers } from './cpu-topology.ts';
 export interface StaticCpus {
   readonly topology: CpuTopology;
   readonly options: CpuOptions;
-  /** Are in no container's own CPUs. */
+  /** No container gets them exclusively. */
   readonly reserved: CpuSet;
 }
 
-/** Those of the lowest cores, unless the settings name others. */
+/** The CPUs of the lowest cores, unless the settings name others. */
 export function reservedCpus(topology: CpuTopology, options: CpuOptions, milliCPU: bigint): CpuSet {
   return choose({ topology, options, reserved: [] }, topology.cpus, Math.ceil(Number(milliCPU) / 1000));
 }
@@ -29,7 +29,7 @@ export function initialState({ topology, options, reserved }: StaticCpus): CpuSt
   return { shared: isStrict ? without(topology.cpus, reserved) : topology.cpus, assigned: new Map() };
 }
 
-/** Why a state of a former agent cannot be gone on with, in the kubelet's words. */
+/** Why the state of a former agent cannot be used, with the kubelet's message. */
 export function stateProblem(
   { topology, options, reserved }: StaticCpus,
   state: CpuState,
@@ -52,7 +52,7 @@ export function stateProblem(
   return `current set of available CPUs "${cpuSetString(topology.cpus)}" doesn't match with CPUs in state "${cpuSetString(known)}"`;
 }
 
-/** How many CPUs the container is to have for itself; 0: it shares. Resources of the pod as a whole give none. */
+/** How many exclusive CPUs the container gets; 0: it shares CPUs. Resources of the pod as a whole give none. */
 export function exclusiveCount(pod: Pod, container: Container): number {
   const request = container.resources?.requests?.cpu;
   if (request === undefined || pod.spec.resources !== undefined || podQOS(pod) !== 'Guaranteed') return 0;
@@ -60,7 +60,7 @@ export function exclusiveCount(pod: Pod, container: Container): number {
   return milliCPU % 1000n === 0n ? Number(milliCPU / 1000n) : 0;
 }
 
-/** How many CPUs the pod has at most at the same time, as regular init containers leave theirs to others. */
+/** How many exclusive CPUs the pod has at most at the same time: regular init containers leave theirs to later containers. */
 export function podExclusiveCount(pod: Pod): number {
   let [sidecars, most] = [0, 0];
   for (const container of pod.spec.initContainers ?? []) {
@@ -87,7 +87,7 @@ function reusableCpus(pod: Pod, state: CpuState): CpuSet {
   return reusable;
 }
 
-/** Undefined: the container needs no CPUs of its own. */
+/** Undefined: the container gets no exclusive CPUs. */
 export function containerHints(
   policy: StaticCpus,
   state: CpuState,
@@ -120,19 +120,22 @@ function hints({ topology, options }: StaticCpus, available: CpuSet, reusable: C
   return cpuHints(topology, { available, reusable, count, alignsBySocket });
 }
 
-/** CPUs that a container may get for itself. */
+/** CPUs that a container may get exclusively. */
 export function free(policy: StaticCpus, state: CpuState): CpuSet {
-  return without(state.shared, neverOwned(policy, state));
+  return without(state.shared, alwaysShared(policy, state));
 }
 
-/** One CPU stays shared where the reserved ones are not: the others have to run somewhere. One beside a reserved CPU makes no whole core anyway. */
-function neverOwned({ topology, options, reserved }: StaticCpus, { shared }: CpuState): CpuSet {
+/**
+ * CPUs that no container gets exclusively. With strict-cpu-reservation one more CPU than the reserved ones stays shared, since
+ * other containers have to run somewhere: preferably one on the core of a reserved CPU, which makes no whole core anyway.
+ */
+function alwaysShared({ topology, options, reserved }: StaticCpus, { shared }: CpuState): CpuSet {
   if (!options['strict-cpu-reservation']) return reserved;
   const beside = cpusIn(topology, 'core', partNumbers(topology, 'core', reserved), shared);
   return union(reserved, [...beside, ...shared].slice(0, 1));
 }
 
-/** The state with the CPUs of the container; the same where it shares, or has its own already. Throws NotEnoughCpus. */
+/** The state with exclusive CPUs for the container; unchanged if it gets none or has them already. Throws NotEnoughCpus. */
 export function withContainer(
   policy: StaticCpus,
   state: CpuState,
@@ -186,8 +189,8 @@ export function smtProblem(
       message: `SMT Alignment Error: requested ${count} cpus not multiple cpus per core = ${cpusPerCore}`,
       isForGood: true,
     };
-  // A core of which one CPU is for nobody alone is not whole.
-  const cores = partNumbers(topology, 'core', neverOwned(policy, state));
+  // A core with a CPU that always stays shared is not a whole core.
+  const cores = partNumbers(topology, 'core', alwaysShared(policy, state));
   const whole = without(state.shared, cpusIn(topology, 'core', cores, topology.cpus)).length;
   if (count <= whole + reusableCpus(pod, state).length) return undefined;
   return {

@@ -1,4 +1,4 @@
-/** What a container gets with its devices: what their plugins have answered, put together. */
+/** Merges the answers of device plugins for a container. */
 import type { ContainerAdditions } from '../cri/container-config.ts';
 
 export interface PluginMount {

@@ -10,7 +10,7 @@ export interface DeviceRequest {
   readonly devices: Devices | undefined;
   /** The container has them already. */
   readonly held: readonly string[] | undefined;
-  /** Of init containers of its pod, which have ended when it starts. */
+  /** Devices of its pod's init containers, which have ended when it starts. */
   readonly reusable: ReadonlySet<string>;
   /** Held by any container. */
   readonly allocated: ReadonlySet<string>;
@@ -22,14 +22,14 @@ export type DeviceChoice =
   | { readonly kind: 'held' }
   | { readonly kind: 'refused'; readonly problem: string }
   | { readonly kind: 'chosen'; readonly ids: readonly string[] }
-  /** More would do than are needed: the plugin may say which ones it prefers. */
+  /** There are more candidates than needed: the plugin may say which ones it prefers. */
   | { readonly kind: 'open'; readonly question: PreferenceQuestion };
 
 export interface PreferenceQuestion {
   readonly available: readonly string[];
   readonly mustInclude: readonly string[];
   readonly size: number;
-  /** The answer counts as far as it names these. Then they are taken in this order. */
+  /** Of the plugin's answer, only these count. The rest is taken from them in this order. */
   readonly candidates: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export function chooseDevices(request: DeviceRequest): DeviceChoice {
   return chooseAmong(request, devices, { reused, available });
 }
 
-/** Those near to the wanted NUMA nodes go first, and devices without NUMA nodes last. */
+/** Devices near to the wanted NUMA nodes come first, devices without NUMA nodes last. */
 function chooseAmong(
   { count, numaNodes }: DeviceRequest,
   devices: Devices,
@@ -101,7 +101,7 @@ function openChoice(choice: {
   return { kind: 'open', question };
 }
 
-/** `preferred`: what the plugin has answered; may be anything. */
+/** `preferred`: the plugin's answer, which may contain anything. */
 export function withPreferred(
   { mustInclude, size, candidates }: PreferenceQuestion,
   preferred: readonly string[],

@@ -1,4 +1,4 @@
-/** How the devices of a container are, in the status of its pod. */
+/** The health of a container's devices, for the status of its pod. */
 import type { ContainerStatus } from '../../../types/kubernetes.ts';
 import type { Devices } from './device-list.ts';
 
@@ -7,11 +7,11 @@ type ResourceStatus = NonNullable<ContainerStatus['allocatedResourcesStatus']>[n
 export interface HeldDevices {
   readonly resource: string;
   readonly ids: readonly string[];
-  /** Undefined where no plugin tells of the resource now. */
+  /** Undefined while no plugin serves the resource. */
   readonly devices: Devices | undefined;
 }
 
-/** In the order of the names. A device that no plugin tells of may be as good as ever: its health is not known. */
+/** Sorted by name. A device that no plugin lists may be healthy or not: its health is `Unknown`. */
 export function devicesStatus(held: readonly HeldDevices[]): ResourceStatus[] {
   return held
     .toSorted((a, b) => (a.resource < b.resource ? -1 : 1))

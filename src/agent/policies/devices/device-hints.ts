@@ -1,4 +1,4 @@
-/** Which NUMA nodes would do for the devices of a container: what the topology manager is told. */
+/** The device manager's hints: on which NUMA nodes there are enough devices for a container. */
 import { nodeSets, type TopologyHint } from '../topology/topology-hint.ts';
 import { type Devices, hasTopology, healthyIds } from './device-list.ts';
 
@@ -9,13 +9,16 @@ export interface HintRequest {
   readonly held: readonly string[];
   /** Held by any container. */
   readonly allocated: ReadonlySet<string>;
-  /** Of init containers of its pod, which have ended when it starts. */
+  /** Devices of its pod's init containers, which have ended when it starts. */
   readonly reusable: ReadonlySet<string>;
-  /** Those of the machine: a plugin may name others. */
+  /** The nodes of the machine: a plugin may name others. */
   readonly numaNodes: readonly number[];
 }
 
-/** Undefined: it does not matter. Empty: no set of nodes would do. As few nodes as the devices could ever have been on are preferred. */
+/**
+ * Undefined: any nodes will do. Empty: no set of nodes has enough. The smallest number of nodes that would be enough if all
+ * devices were free is preferred.
+ */
 export function deviceHints(request: HintRequest): readonly TopologyHint[] | undefined {
   const { devices, count, held, allocated, reusable } = request;
   if (!hasTopology(devices)) return undefined;

@@ -1,7 +1,7 @@
 /** The devices of a resource, as its plugin lists them. */
 
 export interface Device {
-  /** The plugin may hand it out. */
+  /** It may be given to containers. */
   readonly isHealthy: boolean;
   /** The NUMA nodes that it is near to; empty where the plugin does not say. */
   readonly numaNodes: readonly number[];
@@ -48,7 +48,7 @@ export function healthyIds(devices: Devices): readonly string[] {
   return [...devices].flatMap(([id, { isHealthy }]) => (isHealthy ? [id] : []));
 }
 
-/** Whether its devices are near to NUMA nodes: then it matters which ones a container gets. */
+/** Whether the plugin names NUMA nodes: then it matters which devices a container gets. */
 export function hasTopology(devices: Devices): boolean {
   for (const { numaNodes } of devices.values()) if (numaNodes.length > 0) return true;
   return false;

@@ -1,4 +1,4 @@
-/** Which device plugins are taken, and in which words the others are refused. They are the kubelet's. */
+/** Which device plugins are accepted. Messages of refusals are the kubelet's. */
 import type { PluginOffer } from '../eviction-plugins/plugin-registration.ts';
 import { isExtendedResourceName } from '../node/node-capacity.ts';
 
@@ -6,7 +6,7 @@ import { isExtendedResourceName } from '../node/node-capacity.ts';
 export const DEVICE_PLUGIN_TYPE = 'DevicePlugin';
 
 const VERSION = 'v1beta1';
-/** A node has some; a program that registers names without end is refused. */
+/** Protects from a program that registers new names without end. */
 const RESOURCES_MAX = 200;
 const SHOWN_MAX_LENGTH = 100;
 
@@ -17,7 +17,7 @@ export interface DevicePluginRequest {
   readonly resourceName: string;
 }
 
-/** `known`: the resources that have or had a plugin. Undefined: it is taken. */
+/** `known`: the resources that have or had a plugin. Undefined: the plugin is accepted. */
 export function registrationProblem(
   { version, endpoint, resourceName }: DevicePluginRequest,
   known: readonly string[],
@@ -30,7 +30,7 @@ export function registrationProblem(
   return countProblem(resourceName, known);
 }
 
-/** Of a plugin whose socket is in the folder of all plugins. Its name is that of its resource. */
+/** For a plugin whose socket is in `plugins_registry`: its name is the resource. */
 export function offerProblem(
   { name, supportedVersions }: PluginOffer,
   known: readonly string[],
@@ -52,7 +52,7 @@ function countProblem(resource: string, known: readonly string[]): string | unde
   return `the node has device plugins of ${RESOURCES_MAX} resources already`;
 }
 
-/** Without control characters, and cut: plugins can say anything. */
+/** Without control characters, and cut, since a plugin can send any text. */
 function shown(text: string): string {
   const printable = text.replace(/\p{Cc}/gu, '?');
   return printable.length > SHOWN_MAX_LENGTH ? `${printable.slice(0, SHOWN_MAX_LENGTH)}…` : printable;

@@ -1,6 +1,6 @@
 /**
- * The kubelet's checkpoint of devices, `kubelet_internal_checkpoint`. Other programs read it (Multus, SR-IOV, monitoring), and a kubelet on
- * this node would read it too: shape and checksum are the kubelet's.
+ * The kubelet's checkpoint of devices, `kubelet_internal_checkpoint`. Other programs read it (Multus, SR-IOV, monitoring), and a
+ * kubelet on this node would, so format and checksum are the kubelet's.
  */
 import { isJsonObject } from '../formats/canonical-json.ts';
 import { fnv1a32 } from '../pod-actions/restart.ts';

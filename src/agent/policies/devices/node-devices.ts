@@ -4,7 +4,7 @@ import { parseQuantity, quantityValue } from '../formats/quantity.ts';
 import type { PluginResources } from '../node/machine-resources.ts';
 import type { ResourceList } from '../pod/resources.ts';
 
-/** With the devices of plugins; a resource that a plugin serves has as many as the plugin says. */
+/** Adds the resources of plugins. For a resource that a plugin serves, the plugin's number counts. */
 export function withPluginResources(
   { capacity, allocatable, removed }: PluginResources,
   plugins: PluginResources,
@@ -16,7 +16,7 @@ export function withPluginResources(
   };
 }
 
-/** Of a node outside a cluster: it is what pods are judged by. */
+/** For a node without a cluster, whose pods are admitted by these facts. */
 export function withDevices(facts: OwnNodeFacts, plugins: PluginResources): OwnNodeFacts {
   return {
     ...facts,
@@ -25,7 +25,7 @@ export function withDevices(facts: OwnNodeFacts, plugins: PluginResources): OwnN
   };
 }
 
-/** Devices that containers hold count as allocatable, also while their plugin is gone: else their own pods would not fit. */
+/** Devices that containers hold count as allocatable even while their plugin is gone; otherwise their own pods would not fit. */
 export function withHeldDevices(allocatable: ResourceList, held: ReadonlyMap<string, number>): ResourceList {
   const short = [...held].filter(([name, count]) => {
     const amount = Object.hasOwn(allocatable, name) ? allocatable[name] : undefined;

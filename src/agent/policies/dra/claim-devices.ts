@@ -1,4 +1,4 @@
-/** What DRA drivers have prepared for a ResourceClaim, and which of it a container gets. */
+/** The devices that DRA drivers have prepared for a ResourceClaim, and which of them a container gets. */
 import type { ContainerStatus } from '../../../types/kubernetes.ts';
 
 /** A device as its driver has described it. */
@@ -7,9 +7,9 @@ export interface ClaimDevice {
   readonly device: string;
   /** Empty: the device is not shared. */
   readonly shareId: string;
-  /** Of the claim; empty: all of them. */
+  /** Requests of the claim that the device is for; empty: all of them. */
   readonly requests: readonly string[];
-  /** The names of what the runtime gives to a container. */
+  /** CDI device IDs, by which the runtime gives the device to a container. */
   readonly cdiIds: readonly string[];
 }
 
@@ -29,19 +29,19 @@ export interface ClaimState extends ClaimKey {
 
 export type DeviceHealthName = 'Healthy' | 'Unhealthy' | 'Unknown';
 
-/** What a driver says of a device of its own. */
+/** The health of a device, as its driver reports it. */
 export interface ClaimDeviceHealth {
   readonly health: DeviceHealthName;
-  /** Empty: it says no more. */
+  /** Empty: the driver gives no reason. */
   readonly message: string;
 }
 
-/** No claim has more, by far; what a driver answers is kept in a file. */
+/** Far more than any claim has: limits the file of claims. */
 const DEVICES_MAX = 1_000;
 const IDS_MAX = 100;
 const TEXT_MAX_LENGTH = 1_000;
 
-/** Why what a driver has answered is not taken; undefined where it is. */
+/** Why the answer of a driver is refused; undefined if it is accepted. */
 export function preparedProblem(devices: readonly ClaimDevice[]): string | undefined {
   if (devices.length > DEVICES_MAX) return `it has more than ${DEVICES_MAX} devices`;
   for (const { pool, device, shareId, requests, cdiIds } of devices) {
@@ -55,7 +55,7 @@ export function preparedProblem(devices: readonly ClaimDevice[]): string | undef
 
 type ResourceStatus = NonNullable<ContainerStatus['allocatedResourcesStatus']>[number];
 
-/** `requests`: an empty one stands for the whole claim. Each name once. */
+/** `requests`: an empty text means the whole claim. Each CDI device ID once. */
 export function cdiIdsOf({ drivers }: ClaimState, requests: readonly string[]): readonly string[] {
   const used = requests.flatMap((request) =>
     devicesOf(drivers).filter(
@@ -73,7 +73,10 @@ export function devicesOf(
   );
 }
 
-/** Of a use of the claim by a container. `name` and `request`: as the container names them. Undefined where no device is known. */
+/**
+ * The health of the devices that a container uses of the claim. `name` and `request`: those of the container's spec. Undefined if
+ * no device is known.
+ */
 export function claimHealth(
   { name, request = '' }: { readonly name: string; readonly request?: string | undefined },
   { drivers }: ClaimState,

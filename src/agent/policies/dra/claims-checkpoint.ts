@@ -1,4 +1,7 @@
-/** The file of ResourceClaims, `dra_manager_state`: a kubelet on this node would read it too, so shape and checksum are the kubelet's. */
+/**
+ * The file of ResourceClaims, `dra_manager_state`: a kubelet on this node would read it too, so format and checksum are the
+ * kubelet's.
+ */
 import { isJsonObject } from '../formats/canonical-json.ts';
 import type { ClaimDevice, ClaimState } from './claim-devices.ts';
 

@@ -1,17 +1,17 @@
-/** What a DRA driver has told last of the health of its devices. */
+/** The health of a DRA driver's devices, as last reported. */
 import { printable } from '../formats/terminal-text.ts';
 import type { ClaimDevice, ClaimDeviceHealth, DeviceHealthName } from './claim-devices.ts';
 
 export interface ToldHealth {
   readonly device: { readonly pool: string; readonly device: string } | undefined;
   readonly health: DeviceHealthName | 'other';
-  /** 0 and less: not said. */
+  /** 0 or less: the default. */
   readonly timeoutSeconds: number;
   readonly message: string;
 }
 
 interface KnownHealth extends ClaimDeviceHealth {
-  /** Unix ms: after that it is not known any more. */
+  /** Unix ms: after that the health is unknown. */
   readonly until: number;
 }
 
@@ -34,7 +34,7 @@ export function healthIn(list: HealthList | undefined, device: DeviceName, now: 
   return known === undefined || now > known.until ? UNKNOWN_HEALTH : known;
 }
 
-/** A device that is left out keeps what was told of it until its time is over. */
+/** A device that a report leaves out keeps its last health until that expires. */
 export function withHealth(
   before: HealthList | undefined,
   told: readonly ToldHealth[],

@@ -1,11 +1,11 @@
-/** Which DRA drivers are taken, and in which words the others are refused. They are the kubelet's. */
+/** Which DRA drivers are accepted. Messages of refusals are the kubelet's. */
 import { shortLine } from '../formats/terminal-text.ts';
 import type { PluginOffer } from '../eviction-plugins/plugin-registration.ts';
 
 /** The type of DRA drivers, as they name it to the watcher of plugins. */
 export const DRA_PLUGIN_TYPE = 'DRAPlugin';
 
-/** By how drivers name their services: where their methods are. */
+/** The gRPC services, by the names in a driver's registration. */
 const SERVICES = {
   'v1.DRAPlugin': 'k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin',
   'v1beta1.DRAPlugin': 'k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin',
@@ -13,7 +13,7 @@ const SERVICES = {
 
 export type DraService = (typeof SERVICES)[keyof typeof SERVICES];
 
-/** A node has some; a program that registers names without end is refused. */
+/** Protects from a program that registers new names without end. */
 const DRIVERS_MAX = 100;
 /** The name of a driver is a DNS name. */
 const DRIVER_NAME = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/u;
@@ -27,7 +27,7 @@ export function draServiceOf(supportedVersions: readonly string[]): DraService |
   return known === undefined ? undefined : SERVICES[known as keyof typeof SERVICES];
 }
 
-/** `known`: the drivers that this node has or had. Undefined: it is taken. */
+/** `known`: the drivers that this node has or had. Undefined: the driver is accepted. */
 export function draOfferProblem(
   { name, endpoint, supportedVersions }: PluginOffer,
   known: readonly string[],

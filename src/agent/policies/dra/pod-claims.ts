@@ -1,4 +1,7 @@
-/** Which ResourceClaims a pod has, whether it may use them, and which of them a container has. Errors are in the kubelet's words. */
+/**
+ * Which ResourceClaims a pod has, whether it may use them, and which of them a container has. Messages of errors are the
+ * kubelet's.
+ */
 import { StateletError } from '../../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod, ResourceClaim } from '../../../types/kubernetes.ts';
 import { isExtendedResourceName } from '../node/node-capacity.ts';
@@ -6,7 +9,7 @@ import { parseQuantity } from '../formats/quantity.ts';
 
 /** A ResourceClaim that a pod names. */
 export interface PodClaim {
-  /** Of the object, in the pod's namespace. */
+  /** The name of the ResourceClaim, in the pod's namespace. */
   readonly name: string;
   /** It was made from a template for this pod, which owns it. */
   readonly isOwned: boolean;
@@ -22,14 +25,14 @@ export function hasClaims({ spec, status }: Pod): boolean {
   return (spec.resourceClaims ?? []).length > 0 || status?.extendedResourceClaimStatus !== undefined;
 }
 
-/** A claim that was intentionally not made from its template is left out. Throws where one is not known yet. */
+/** The pod's claims, without those that were intentionally not made from their templates. Throws if one has not been made yet. */
 export function podClaims(pod: Pod): readonly PodClaim[] {
   const own = (pod.spec.resourceClaims ?? []).flatMap((entry) => claimOf(pod, entry) ?? []);
   const { extendedResourceClaimStatus: extended } = pod.status ?? {};
   return extended === undefined ? own : [...own, { name: extended.resourceClaimName, isOwned: false }];
 }
 
-/** The object of a claim, by its name in the pod. Undefined where it is not known, or was intentionally not made. */
+/** The name of the ResourceClaim for a claim of the pod. Undefined if it has not been made yet, or was intentionally not made. */
 export function claimName({ spec, status }: Pod, name: string): string | undefined {
   const entry = spec.resourceClaims?.find((one) => one.name === name);
   const made = status?.resourceClaimStatuses?.find((one) => one.name === name);
@@ -47,7 +50,7 @@ function claimOf(pod: Pod, entry: PodClaimEntry): PodClaim | undefined {
   return made.resourceClaimName === undefined ? undefined : { name: made.resourceClaimName, isOwned: true };
 }
 
-/** The drivers of the devices that are allocated to the claim. Throws why the pod may not use it. */
+/** The drivers of the devices that are allocated to the claim. Throws an error that says why the pod may not use it. */
 export function usableClaimDrivers(
   pod: Pod,
   { name, isOwned }: PodClaim,

@@ -1,4 +1,4 @@
-/** On which NUMA nodes memory for a container could be had: what the topology manager is told. */
+/** The memory manager's hints: on which NUMA nodes there is enough memory for a container. */
 import { nodeSets, type TopologyHint } from '../topology/topology-hint.ts';
 import { areTogether, type NumaMemory, sumOf } from './numa-memory.ts';
 
@@ -10,10 +10,10 @@ export interface MemoryHint extends TopologyHint {
 /** How much memory of a kind is wanted, in bytes. */
 export type WantedMemory = ReadonlyMap<string, number>;
 
-/** What the pod has on exactly these nodes and may use again. */
+/** Memory of the pod's init containers on exactly these nodes, which it uses again. */
 export type ReusableMemory = (nodes: readonly number[], type: string) => number;
 
-/** The best one first. As few nodes as would do on the empty machine are preferred. */
+/** Sorted, the best one first. The smallest number of nodes that would be enough on the empty machine is preferred. */
 export function memoryHints(
   machine: NumaMemory,
   wanted: WantedMemory,

@@ -1,4 +1,4 @@
-/** Which memory is whose, and the file that keeps it: `memory_manager_state`, in the kubelet's shape. */
+/** Which container has which memory, and the file `memory_manager_state`, in the kubelet's format. */
 import { fieldsOf } from '../formats/json-values.ts';
 import { fnv1a32 } from '../pod-actions/restart.ts';
 import type { NumaMemory, MemoryBlock, MemoryTable, NodeMemory } from './numa-memory.ts';

@@ -1,29 +1,29 @@
-/** How much memory each NUMA node has, of each kind, and how much of it containers have. */
+/** How much memory of each kind each NUMA node has, and how much of it is reserved for containers. */
 
-/** In bytes, by the names of the kubelet's file. */
+/** In bytes, with the field names of the kubelet's file. */
 export interface MemoryTable {
   readonly total: number;
   /** No container gets it. */
   readonly systemReserved: number;
   readonly allocatable: number;
-  /** Containers have it. */
+  /** Reserved for containers. */
   readonly reserved: number;
   readonly free: number;
 }
 
 export interface NodeMemory {
-  /** How many blocks are on the node: memory and huge pages of a container are two. */
+  /** How many blocks are on the node: memory and huge pages of a container are two blocks. */
   readonly numberOfAssignments: number;
   /** By the kind: `memory`, `hugepages-2Mi`. */
   readonly memoryMap: ReadonlyMap<string, MemoryTable>;
-  /** The nodes that are used together: containers are on all of them or on none. */
+  /** The group of NUMA nodes: a container gets memory of all of them or of none. */
   readonly cells: readonly number[];
 }
 
 /** By the number of the NUMA node. */
 export type NumaMemory = ReadonlyMap<number, NodeMemory>;
 
-/** What a container has of one kind. */
+/** The memory of one kind that is reserved for a container. */
 export interface MemoryBlock {
   /** The NUMA nodes, in ascending order. */
   readonly numaAffinity: readonly number[];
@@ -90,7 +90,7 @@ export function sumOf(
   return nodes.reduce((sum, id) => sum + (machine.get(id)?.memoryMap.get(type)?.[field] ?? 0), 0);
 }
 
-/** Whether containers that are on some of these nodes are on all of them, and on no others. */
+/** Whether these nodes can be a group: containers with memory on some of them have it on all of them, and on no others. */
 export function areTogether(machine: NumaMemory, nodes: readonly number[]): boolean {
   const [only, ...others] = nodes;
   // Containers of one node may share it with each other.

@@ -1,4 +1,4 @@
-/** What of the memory of each NUMA node no container gets: `reservedMemory`. */
+/** `reservedMemory`: how much memory of each NUMA node is for no container. */
 import {
   addQuantity,
   parseQuantity,
@@ -22,8 +22,8 @@ export function reservedByNode(reservations: readonly MemoryReservation[]): Memo
 }
 
 /**
- * Why these reservations do not fit the machine, or what is reserved of the machine as a whole, in the kubelet's words. `nodeReserved`: by
- * systemReserved, kubeReserved and evictionHard together.
+ * Why these reservations do not match the machine, or `nodeReserved`: the sum of systemReserved, kubeReserved and evictionHard.
+ * The message is the kubelet's.
  */
 export function reservedMemoryProblem(
   reservations: readonly MemoryReservation[],

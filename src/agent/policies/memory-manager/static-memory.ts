@@ -1,4 +1,4 @@
-/** The policy Static of the memory manager: containers of Guaranteed pods have their memory on certain NUMA nodes, which is kept for them. */
+/** The policy Static of the memory manager: reserves memory of NUMA nodes for containers of Guaranteed pods. */
 import { parseQuantity, type Quantity, quantityValue } from '../formats/quantity.ts';
 import { initAndRegular, isRestartableInitContainer } from '../pod-actions/restart.ts';
 import { podQOS } from '../pod/qos.ts';
@@ -24,7 +24,7 @@ export function memoryState(machine: NumaMemory, assigned: MemoryAssignments): M
   return { machine: withBlocks(machine, blocks), assigned };
 }
 
-/** Undefined: the container has none of its own. */
+/** Undefined: no memory is reserved for the container. */
 export function blocksOf(
   { assigned }: Pick<MemoryState, 'assigned'>,
   uid: string,
@@ -33,7 +33,7 @@ export function blocksOf(
   return assigned.get(uid)?.get(container);
 }
 
-/** Why a state of a former agent cannot be gone on with, in the kubelet's words. `machine`: with no container on it. */
+/** Why the state of a former agent cannot be used, with the kubelet's message. `machine`: with no container on it. */
 export function memoryStateProblem(machine: NumaMemory, former: MemoryState): string | undefined {
   if (former.machine.size === 0)
     return former.assigned.size > 0
@@ -53,7 +53,7 @@ export function memoryStateProblem(machine: NumaMemory, former: MemoryState): st
     : '[memorymanager] the expected machine state is different from the real one';
 }
 
-/** Nodes that are used together may share what containers have of them in another way. */
+/** Nodes of a group may divide the reserved memory in another way. */
 function isSameMachine(former: NumaMemory, expected: NumaMemory): boolean {
   const isSameNode = ([id, node]: [number, NodeMemory]) => {
     const other = expected.get(id);
@@ -76,12 +76,12 @@ function isSameMachine(former: NumaMemory, expected: NumaMemory): boolean {
   return former.size === expected.size && [...former].every(isSameNode);
 }
 
-/** Whether the container is to have memory that is kept for it. */
+/** Whether memory is to be reserved for the container. */
 export function wantsOwnMemory(pod: Pod, container: Container): boolean {
   return wantedMemory(pod, container).size > 0;
 }
 
-/** Empty: the container is to have none of its own. */
+/** Empty: no memory is to be reserved for the container. */
 function wantedMemory(pod: Pod, { resources }: Container): WantedMemory {
   const amounts = Object.entries(resources?.requests ?? {});
   return wantedOf(
@@ -90,7 +90,7 @@ function wantedMemory(pod: Pod, { resources }: Container): WantedMemory {
   );
 }
 
-/** Resources of the pod as a whole give no memory of its own. */
+/** Resources of the pod as a whole reserve no memory of NUMA nodes. */
 function wantedOf(pod: Pod, amounts: Iterable<readonly [string, Quantity]>): WantedMemory {
   if (pod.spec.resources !== undefined || podQOS(pod) !== 'Guaranteed') return new Map();
   const sizes = [...amounts]
@@ -110,7 +110,7 @@ function reusableMemory(pod: Pod, state: MemoryState): ReusableMemory {
       .reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Empty: it does not matter on which nodes the container is, or there is not enough anywhere. */
+/** Empty: the container may be on any node, or no set of nodes has enough. */
 export function containerHints(state: MemoryState, pod: Pod, container: Container): TopologyHints {
   const wanted = wantedMemory(pod, container);
   const own = blocksOf(state, pod.metadata.uid, container.name);
@@ -131,15 +131,15 @@ function hintsFor({ machine }: MemoryState, wanted: WantedMemory, reusable: Reus
   return new Map(hints.length > 0 ? Array.from(wanted.keys(), (type) => [type, hints]) : []);
 }
 
-/** Where the container is already. One that wants something else now stays where it is. */
+/** The nodes on which the container already has memory. They stay, even if its requests have changed. */
 function ownHints(own: readonly MemoryBlock[], wanted: WantedMemory): TopologyHints {
   if (own.length !== wanted.size || own.some(({ type, size }) => wanted.get(type) !== size)) return new Map();
   return new Map(own.map(({ type, numaAffinity }) => [type, [{ numaNodes: numaAffinity, preferred: true }]]));
 }
 
 /**
- * Who has which memory when the container has its own; the same where it is to have none, or has it already. Init containers before it
- * have less then, so that the pod has the sum of all. Throws where there is not enough, in the kubelet's words.
+ * The assignments with memory for the container; unchanged if it gets none or already has it. Init containers before it lose what
+ * it uses again, so that the sum is the pod's. Throws the kubelet's error if there is not enough.
  */
 export function withContainer(
   state: MemoryState,

@@ -1,17 +1,17 @@
-/** What a container has, as its status shows it. */
+/** The resources of a container for its status. */
 import type { ResourceRequirements } from '../../../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimeLimits } from '../../../types/runtime-pod.ts';
 import { milliCPUToShares } from '../cgroups/cgroup-resources.ts';
 import { milliValue, parseQuantity, quantityString, quantityValue } from '../formats/quantity.ts';
 import type { ResourceList } from '../pod/resources.ts';
 
-/** Requests and limits of CPU up to these are rounded up by the kernel, so that what is reported says nothing. */
+/** The kernel rounds up CPU requests and limits to these values, so that reported values up to them mean nothing. */
 const REQUEST_MIN_MILLI = 2;
 const LIMIT_MIN_MILLI = 10;
 
 /**
- * What has been allocated, with the CPU and memory that a running container has by now: as the runtime reports it, else as it was told
- * last. Memory requests are no limit of a cgroup: no runtime reports them.
+ * The allocated resources, with the CPU and memory that a running container has now: as the runtime reports them, else as the
+ * agent has last set them. No runtime reports memory requests, since they are no limit of a cgroup.
  */
 export function actualResources(
   allocated: ResourceRequirements,
@@ -27,7 +27,7 @@ export function actualResources(
   };
 }
 
-/** Of CPU and memory what it was told to have; other resources do not change. */
+/** CPU and memory as the agent has last set them; other resources do not change. */
 function taken(
   allocated: ResourceList | undefined,
   told: ResourceList | undefined,

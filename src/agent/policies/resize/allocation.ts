@@ -1,6 +1,6 @@
 /**
- * What the node has granted a pod of CPU and memory. A change of the spec (desired) takes effect only once it has been granted
- * (allocated): until then all parts of the agent see the pod as allocated.
+ * The CPU and memory that the node has granted a pod. A change of the spec (desired) takes effect only once it has been granted
+ * (allocated): until then all parts of the agent use the allocated values.
  */
 import type { Container, Pod, ResourceRequirements } from '../../../types/kubernetes.ts';
 import type { PodAllocation } from '../../../types/runtime-pod.ts';
@@ -17,7 +17,7 @@ export function allocationFromPod({ spec }: Pick<Pod, 'spec'>): PodAllocation {
   return { containers, pod: spec.resources && withoutEmpty(spec.resources) };
 }
 
-/** Of what an agent has written down: whether this is an allocation. */
+/** Whether a value that was read from a file is an allocation. */
 export function isAllocation(value: unknown): value is PodAllocation {
   const { containers } = (value ?? {}) as { readonly containers?: unknown };
   return isJsonObject(containers) && Object.values(containers).every(isJsonObject);
@@ -36,7 +36,7 @@ function isSet(list: ResourceList | undefined): list is ResourceList {
   return list !== undefined && Object.keys(list).length > 0;
 }
 
-/** The pod with the resources that it has been granted. What its spec says just so stays as it is written there. */
+/** The pod with its granted resources. A quantity that equals that of the spec keeps the spec's notation. */
 export function podAsAllocated(pod: Pod, allocation: PodAllocation | undefined): Pod {
   if (allocation === undefined || isAllocated(pod, allocation)) return pod;
   const granted = <C extends Container>(container: C): C =>
@@ -50,7 +50,7 @@ export function podAsAllocated(pod: Pod, allocation: PodAllocation | undefined):
   return { ...pod, spec: { ...spec, resources, initContainers, containers } };
 }
 
-/** Whether the spec asks for what has been granted, whatever the quantities look like. */
+/** Whether the spec requests what was granted, whatever the notation of the quantities. */
 export function isAllocated({ spec }: Pick<Pod, 'spec'>, allocation: PodAllocation): boolean {
   return (
     isPodGranted(spec, allocation) &&
@@ -73,7 +73,7 @@ export function increasesRequests(desired: Pod, allocated: Pod): boolean {
   );
 }
 
-/** Whether a Guaranteed pod, or one of its containers, is to have another amount than it has. */
+/** Whether the amount of a Guaranteed pod, or of one of its containers, changes. */
 export function changesGuaranteed(desired: Pod, allocated: Pod, resource: 'cpu' | 'memory'): boolean {
   if (podQOS(allocated) !== 'Guaranteed') return false;
   const amounts = (pod: Pod) =>

@@ -1,4 +1,4 @@
-/** In which order resizes that wait are tried. */
+/** The order in which deferred resizes are tried. */
 import type { Pod } from '../../../types/kubernetes.ts';
 import { podQOS } from '../pod/qos.ts';
 import { increasesRequests } from './allocation.ts';
@@ -6,14 +6,14 @@ import { increasesRequests } from './allocation.ts';
 export interface PendingResize {
   readonly desired: Pod;
   readonly allocated: Pod;
-  /** RFC 3339: since when it has been told that the resize waits; undefined while that has not been told. */
+  /** RFC 3339: the transition time of the condition PodResizePending; undefined without one. */
   readonly since: string | undefined;
 }
 
 /**
- * First the resizes that raise no request, then those of pods of higher priority, of Guaranteed pods, and those that have waited longest.
- * The kubelet's comparison contradicts itself where neither of two raises a request: the one that is looked at comes first. So the order
- * is that of its sort, which is one by insertion for up to twelve entries.
+ * First the resizes that raise no request, then those of pods of higher priority, of Guaranteed pods, and those that have waited
+ * longest. The kubelet's comparison contradicts itself for two resizes that raise no request: each comes before the other. So
+ * this does what Go's sort does, an insertion sort for up to twelve entries.
  */
 export function sortPendingResizes(pending: readonly PendingResize[]): readonly PendingResize[] {
   const sorted: Ranked[] = [];

@@ -1,4 +1,4 @@
-/** Which amounts of containers a new version of a pod asks for anew, as the kubelet counts them. */
+/** Which amounts of containers differ in a new version of a pod, for the kubelet's metric of requested resizes. */
 import type { RequestedResize } from '../../../types/measurements.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
 import { compareQuantity, type Quantity } from '../formats/quantity.ts';

@@ -1,4 +1,4 @@
-/** What is to be done so that the running containers of a pod have what has been allocated to them. */
+/** The calls that give the running containers of a pod their allocated resources. */
 import type { Container, Pod, ResourceRequirements } from '../../../types/kubernetes.ts';
 import type { PodAllocation, RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import { equalJson, only, without } from '../formats/canonical-json.ts';
@@ -30,9 +30,9 @@ export interface ContainerRestart {
 export type ResizedResource = 'memory' | 'cpu';
 
 export interface ResizeActions {
-  /** In the order of the calls: those that give back come before those that take. */
+  /** In the order of the calls: containers that get less come before those that get more. */
   readonly updates: Readonly<Record<ResizedResource, readonly ContainerUpdate[]>>;
-  /** Containers whose resizePolicy asks for it. */
+  /** Containers that restart because of their resizePolicy. */
   readonly restarts: readonly ContainerRestart[];
   /** Whether the resources of the pod itself have changed. */
   readonly podLevel: boolean;
@@ -45,8 +45,8 @@ interface Running {
 }
 
 /**
- * `actuated`: what the runtime was told last. A container without a record counts as one without any resources. `pod`: as allocated.
- * Containers that do not run get their size when they start.
+ * `actuated`: the values that the runtime was last given. A container without a record counts as one without resources. `pod`: as
+ * allocated. Containers that do not run get their values when they start.
  */
 export function computeResizeActions(
   pod: Pod,
@@ -64,7 +64,7 @@ export function computeResizeActions(
       restarts.push({ id: status.id, container, isInit });
       continue;
     }
-    // Also what would be no change, where it is not certain from what.
+    // If it is uncertain which values the container has, it is updated even to the same values.
     const otherwise = status.given?.isUncertain ? 1 : 0;
     queue(updates.memory, change, memory === 0 ? otherwise : memory);
     queue(updates.cpu, change, cpu === 0 ? otherwise : cpu);
@@ -73,8 +73,8 @@ export function computeResizeActions(
 }
 
 /**
- * Each container once: of both resources, those that give back come before those that take. Undefined where no order does that, since one
- * gives memory and takes CPU, and another one the other way.
+ * Each container once, so that for both resources those that get less come before those that get more. Undefined if there is no
+ * such order: one gets less memory and more CPU, another one the reverse.
  */
 export function inOneOrder({
   memory,
@@ -92,8 +92,8 @@ export function inOneOrder({
 export const NO_RESIZE: ResizeActions = { updates: { memory: [], cpu: [] }, restarts: [], podLevel: false };
 
 /**
- * What running containers were told to have; undefined where that is what has been allocated. `pod`: as allocated. A container of which
- * nobody wrote it down counts as one that has everything.
+ * The pod with the values that its running containers were last given; undefined if these are the allocated ones. `pod`: as
+ * allocated. A container without a record counts as one with its allocated values.
  */
 export function actuatedOf(pod: Pod, podStatus: RuntimePodStatus): PodAllocation | undefined {
   const allocation = allocationFromPod(pod);
@@ -112,12 +112,12 @@ export function actuatedOf(pod: Pod, podStatus: RuntimePodStatus): PodAllocation
   };
 }
 
-/** Whether running containers, or the cgroup of the pod, are to be changed. Restarts are among the other actions. */
+/** Whether running containers, or the cgroup of the pod, must change. Restarts do not count. */
 export function changesRunning({ updates, restarts, podLevel }: ResizeActions): boolean {
   return updates.memory.length + updates.cpu.length + restarts.length > 0 || podLevel;
 }
 
-/** Whether running containers, or the pod itself, do not have yet what has been allocated to them. `pod`: as allocated. */
+/** Whether a running container, or the pod itself, does not have its allocated values yet. `pod`: as allocated. */
 export function isResizeInProgress(pod: Pod, podStatus: RuntimePodStatus, actuated: PodAllocation): boolean {
   const { resources } = pod.spec;
   const isOfContainers = runningContainers(pod, podStatus).some(({ container, status }) => {
@@ -147,7 +147,7 @@ function recordOf({ containers }: PodAllocation, name: string): ResourceRequirem
   return Object.hasOwn(containers, name) ? containers[name] : undefined;
 }
 
-/** The pod's own limit stands in for a limit that the container does not have. */
+/** A container without a limit has the pod's limit. */
 function quantities(own: ResourceRequirements = {}, pod?: ResourceRequirements): Amounts<Quantity> {
   return {
     cpuRequest: amountIn(own.requests, 'cpu'),
@@ -175,7 +175,7 @@ function equalAmounts(one: ResourceAmounts, other: ResourceAmounts): boolean {
   return FIELDS.every((field) => one[field] === other[field]);
 }
 
-/** Above zero where the container is to get more, below where less. The limit decides, and the request where the limit stays. */
+/** Above zero if the container gets more, below zero if less. The limit decides, or the request if the limit stays. */
 function changesOf({ current, desired }: ContainerUpdate): Readonly<Record<ResizedResource, number>> {
   return {
     memory: desired.memoryLimit - current.memoryLimit || desired.memoryRequest - current.memoryRequest,
@@ -195,7 +195,7 @@ export function restartsFor({ resizePolicy = [] }: Container, resource: ResizedR
   );
 }
 
-/** What it has once the new amounts of the resources have been taken over. */
+/** The container's amounts after the update. */
 export function withResources(
   given: ResourceRequirements | undefined,
   allocated: ResourceRequirements | undefined,
@@ -208,7 +208,7 @@ export function withResources(
   return withoutEmpty({ ...allocated, limits: list('limits'), requests: list('requests') });
 }
 
-/** A container whose resources are these amounts. As when it is created, its CPU limit stands in for a request that it does not have. */
+/** The container with these amounts as its resources. As when it is created, a missing CPU request is the CPU limit. */
 export function containerOf(container: Container, amounts: ResourceAmounts): Container {
   const { cpuRequest, cpuLimit, memoryRequest, memoryLimit } = amounts;
   const { requests = {}, limits = {} } = container.resources ?? {};

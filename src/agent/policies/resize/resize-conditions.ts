@@ -1,10 +1,10 @@
-/** The conditions that say how far a change of a pod's resources has come. */
+/** The conditions PodResizePending and PodResizeInProgress. */
 import type { PodCondition } from '../../../types/kubernetes.ts';
 
 export interface ResizeConditions {
-  /** The node has not taken the change over. */
+  /** The node has not granted the resize. */
   readonly pending?: PodCondition;
-  /** The change is being carried out. */
+  /** The resize is being carried out. */
   readonly inProgress?: PodCondition;
 }
 
@@ -38,7 +38,7 @@ export function hasFailed({ inProgress }: ResizeConditions): boolean {
   return inProgress?.reason === RESIZE_FAILED;
 }
 
-/** They differ at most in when they were looked at. */
+/** Whether they differ at most in their probe times. */
 export function isAsBefore(before: ResizeConditions, after: ResizeConditions): boolean {
   return isSame(before.pending, after.pending) && isSame(before.inProgress, after.inProgress);
 }
@@ -51,7 +51,10 @@ function isSame(one: PodCondition | undefined, other: PodCondition | undefined):
   );
 }
 
-/** An agent takes over what an earlier one wrote into the status of the pod, as if it had happened now. Of two of a type the last one counts. */
+/**
+ * The conditions that an earlier agent wrote into the status of the pod, with the present time. Of two of a type the last one
+ * counts.
+ */
 export function withWritten(
   conditions: ResizeConditions,
   written: readonly PodCondition[] = [],
@@ -65,7 +68,7 @@ export function withWritten(
   return { ...conditions, ...(pending && { pending }), ...(inProgress && { inProgress }) };
 }
 
-/** Another message alone does not count as a change. */
+/** A new message alone does not change the transition time. */
 export function withPending(
   conditions: ResizeConditions,
   { reason: asked, message, observedGeneration }: ResizeNews,
@@ -82,7 +85,7 @@ export function withPending(
   return { conditions: { ...conditions, pending }, changed };
 }
 
-/** A change under way keeps its generation; news without a reason and a message keep those too. */
+/** A condition in progress keeps its generation; without a new reason and message it keeps these too. */
 export function withInProgress(
   conditions: ResizeConditions,
   news: ResizeNews,
@@ -117,7 +120,7 @@ export function withoutInProgress({ pending }: ResizeConditions): ResizeConditio
   return { pending };
 }
 
-/** The transition time moves with the reason. */
+/** The transition time changes with the reason. */
 function stamped(former: PodCondition | undefined, condition: PodCondition, now: string): PodCondition {
   const isSame = former !== undefined && (former.reason ?? '') === (condition.reason ?? '');
   const since = isSame ? former.lastTransitionTime : now;

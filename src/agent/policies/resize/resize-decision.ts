@@ -1,4 +1,4 @@
-/** What follows for a pod when its spec asks for other resources than it has been granted. */
+/** Decides whether a resize is granted: the spec of a pod requests other resources than were granted. */
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { PodAllocation } from '../../../types/runtime-pod.ts';
 import { goJSON } from '../formats/go-text.ts';
@@ -34,13 +34,15 @@ export interface ResizeDecision extends ResizeState {
   readonly events: readonly ResizeEvent[];
 }
 
-/** Why the node does not grant a resize. `Infeasible` holds until the spec changes; any other reason is one to try again for. */
+/**
+ * Why the node does not grant a resize. `Infeasible` is final until the spec changes; after any other reason it is tried again.
+ */
 export interface ResizeRefusal {
   readonly reason: string;
   readonly message: string;
 }
 
-/** `refuse` is asked only where the spec differs from what has been granted. `now`: RFC 3339. */
+/** `refuse` is called only if the spec differs from what was granted. `now`: RFC 3339. */
 export function decideResize(
   desired: Pod,
   { allocation, conditions }: ResizeState,
@@ -62,7 +64,7 @@ export function decideResize(
     };
   }
   const { reason, message } = refusal;
-  // An admission without a reason is told to nobody: the kubelet does the same.
+  // As with the kubelet, a refusal without a reason changes no condition.
   if (reason === '') return unchanged;
   const pending = withPending(conditions, { reason, message, observedGeneration: generation }, now);
   const told = reason === 'Infeasible' ? 'ResizeInfeasible' : 'ResizeDeferred';
@@ -70,7 +72,7 @@ export function decideResize(
   return { ...unchanged, conditions: pending.conditions, events: pending.changed ? [event] : [] };
 }
 
-/** Whether the runtime has everything by now; `pod`: as allocated. */
+/** Ends the progress if the containers have all values by now. `pod`: as allocated. */
 export function progressOfResize(
   pod: Pod,
   conditions: ResizeConditions,
@@ -88,7 +90,7 @@ export function progressOfResize(
   return { conditions: withoutInProgress(conditions), events: [done] };
 }
 
-/** The runtime did not take a resize over, or could not be asked to. `pod`: as allocated. */
+/** The resize failed, in the runtime or before. `pod`: as allocated. */
 export function failedResize(
   pod: Pod,
   conditions: ResizeConditions,

@@ -1,4 +1,4 @@
-/** On which NUMA nodes a container or a pod is to be, when all parts of the node have said which ones would do for them. */
+/** Merges the hints of all providers: on which NUMA nodes a container or a pod gets its devices, CPUs and memory. */
 import { compareNodes, type TopologyHint, type TopologyHints } from './topology-hint.ts';
 
 export type TopologyPolicy = 'none' | 'best-effort' | 'restricted' | 'single-numa-node';
@@ -27,7 +27,7 @@ const ANY: TopologyHint = { numaNodes: undefined, preferred: true };
 const NONE_WOULD_DO: TopologyHint = { numaNodes: undefined, preferred: false };
 
 /**
- * The nodes that suit all: of each resource one hint is taken, and what they have in common counts. It is preferred where all of them
+ * Takes one hint of each resource and intersects their nodes, in all combinations. A combination is preferred if all its hints
  * are, and name the same nodes.
  */
 export function mergeHints(settings: MergeSettings, providers: readonly TopologyHints[]): MergedHint {
@@ -37,7 +37,7 @@ export function mergeHints(settings: MergeSettings, providers: readonly Topology
   const hints = isSingle ? all.map((ofResource) => ofResource.filter(isOnOneNode)) : all;
   const best = bestOf(settings, commonHints(numa, hints), mostNeeded(hints));
   const isAdmitted = policy === 'best-effort' || best.preferred;
-  // Any node would do: the providers are free to choose.
+  // All nodes will do: the providers are free to choose.
   if (isSingle && best.numaNodes?.length === numa.ids.length)
     return { hint: { ...best, numaNodes: undefined }, isAdmitted };
   return { hint: best, isAdmitted };
@@ -63,8 +63,8 @@ interface Common {
 }
 
 /**
- * What one hint of each resource has in common, for all choices of them. Choices that come to the same are one: there are at most two for
- * each set of nodes, while the kubelet goes through the product of all hints.
+ * The intersections for all combinations of one hint of each resource. Equal ones are kept once: there are at most two for each
+ * set of nodes, while the kubelet goes through the product of all hints.
  */
 function commonHints({ ids }: NumaNodes, hints: readonly (readonly TopologyHint[])[]): readonly Common[] {
   let common: readonly Common[] = [{ nodes: ids, isNamed: false, preferred: true }];
@@ -90,7 +90,10 @@ function together({ nodes, isNamed, preferred }: Common, hint: TopologyHint): Co
   return { nodes: shared, isNamed: true, preferred: bothPreferred && (!isNamed || isSame) };
 }
 
-/** How many nodes the resource needs that needs most: among hints that are not preferred, those with as many nodes are best. */
+/**
+ * The number of nodes of the resource that needs most: among hints that are not preferred, those with this number of nodes are
+ * best.
+ */
 function mostNeeded(hints: readonly (readonly TopologyHint[])[]): number {
   const fewest = hints.map((ofResource) =>
     Math.min(...ofResource.flatMap(({ numaNodes }) => numaNodes?.length ?? [])),
@@ -111,7 +114,10 @@ function bestOf(settings: MergeSettings, common: readonly Common[], needed: numb
     : { numaNodes: numa.ids, preferred: false };
 }
 
-/** Lower is better: preferred ones, few nodes first; then those with as many nodes as are needed, with fewer, and with more. */
+/**
+ * Lower is better: first preferred hints, those with few nodes first; then hints with as many nodes as are needed, with fewer,
+ * with more.
+ */
 function rank({ nodes, preferred }: Common, needed: number): number {
   const count = nodes.length;
   if (preferred) return count;

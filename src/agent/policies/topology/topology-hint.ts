@@ -1,18 +1,18 @@
-/** A set of NUMA nodes that would do for what a container needs. */
+/** A set of NUMA nodes that together have enough for a container. */
 export interface TopologyHint {
   /** In ascending order; undefined: any will do. */
   readonly numaNodes: readonly number[] | undefined;
-  /** The container cannot be served by fewer nodes, or is as near together as it can be. */
+  /** No smaller set of nodes could be enough. */
   readonly preferred: boolean;
 }
 
 /**
- * The hints of one provider, by resource. Undefined: it does not matter where the resource is from. An empty list: no set of nodes would do.
- * A provider without any resource does not care.
+ * The hints of one provider, by resource. Undefined: any nodes will do. An empty list: no set of nodes has enough. Empty map: the
+ * container needs nothing of the provider.
  */
 export type TopologyHints = ReadonlyMap<string, readonly TopologyHint[] | undefined>;
 
-/** The sets of nodes double with each node: above this only single nodes and all nodes together are looked at. */
+/** The number of sets doubles with each node: on larger machines only single nodes and all nodes together are considered. */
 const NODES_COMBINED_MAX = 8;
 
 /** All sets of these nodes but the empty one: small sets first, and among sets of a size those with lower nodes. */

@@ -1,4 +1,7 @@
-/** Claims whose volumes have grown: whether the node has to do its part, and what it writes into their status. The rules are the kubelet's. */
+/**
+ * Expansion of claims: whether the node has to expand the volume, and what it writes into the claim's status. The rules are the
+ * kubelet's.
+ */
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../types/kubernetes.ts';
 import { compareQuantity, quantityOrZero } from '../formats/quantity.ts';
 import { shortLine } from '../formats/terminal-text.ts';
@@ -13,7 +16,7 @@ const RESIZE_CONDITIONS: ReadonlySet<string> = new Set([
 ]);
 const MESSAGE_MAX_LENGTH = 1_000;
 
-/** The size that the volume has, and of which the node has not made use yet; undefined where there is nothing to do. */
+/** The size to which the node has to expand the volume; undefined if there is nothing to do. */
 export function sizeToGrowTo(
   { status }: PersistentVolumeClaim,
   { spec }: PersistentVolume,
@@ -41,7 +44,7 @@ export function growthDone(claim: PersistentVolumeClaim, size: string): object {
   });
 }
 
-/** Where trying again cannot help, the claim says so, and the controller takes over. */
+/** If a retry cannot help, the claim's status says so, and the controller takes over. */
 export function growthFailed(
   claim: PersistentVolumeClaim,
   failure: { readonly kind: ErrorKind; readonly message: string; readonly nowMs: number },

@@ -1,11 +1,11 @@
-/** Whether a volume of a CSI driver is attached to the node: a controller attaches it, and tells the Node object. */
+/** Whether a volume of a CSI driver is attached to the node. A controller attaches it, and writes that into the Node object. */
 import type { Rejection } from '../admission/rejection.ts';
 import { driverWords } from '../formats/terminal-text.ts';
 import { StateletError } from '../../../types/errors.ts';
 import type { CSIDriver, Node, VolumeAttachment } from '../../../types/kubernetes.ts';
 import { allocatablePeriodMs } from './csi-registration.ts';
 
-/** The code of gRPC with which a driver says so. */
+/** The gRPC code by which a driver says that the node can have no more volumes. */
 const RESOURCE_EXHAUSTED = 8;
 
 /** What the Node object says of a volume. */
@@ -18,9 +18,9 @@ export interface AttachReport {
 
 /** By the volume's name in the API. */
 export interface AttachReports {
-  /** As the Node object was seen last, which may be what it said of an earlier attachment. */
+  /** From the Node object that the watch has last delivered, which may show an earlier attachment. */
   seen(name: string): AttachReport;
-  /** As the API server has it now. Nothing that this agent has told before is still on its way. */
+  /** Read from the API server now, when all earlier writes of this agent to the Node are done. */
   asked(name: string): Promise<AttachReport>;
 }
 
@@ -33,7 +33,7 @@ export function attachReport(node: Node | undefined, name: string): AttachReport
   };
 }
 
-/** Whether it says that the volume is attached. Throws where waiting cannot help. */
+/** Whether the VolumeAttachment says that the volume is attached. Throws if waiting cannot help. */
 export function isAttached({ metadata, status }: VolumeAttachment): boolean {
   if (metadata?.deletionTimestamp !== undefined)
     throw new StateletError('FailedPrecondition', 'volume attachment is being deleted');
@@ -43,7 +43,10 @@ export function isAttached({ metadata, status }: VolumeAttachment): boolean {
   throw new StateletError('FailedPrecondition', driverWords(message));
 }
 
-/** Whether the driver has said that the node can have no more of its volumes. As with the kubelet, only drivers count that tell how many it can have. */
+/**
+ * Whether the driver has said that the node can have no more of its volumes. As with the kubelet, this counts only for drivers
+ * that update their limit.
+ */
 export function exceedsLimit(
   attachment: VolumeAttachment | undefined,
   object: CSIDriver | undefined,
@@ -54,7 +57,7 @@ export function exceedsLimit(
   );
 }
 
-/** Of a pod for whose volumes the node has no room; all volumes by their names in the pod. */
+/** The rejection of a pod with too many volumes for the node. All volumes by their names in the pod. */
 export function limitRejection(unmounted: readonly string[], unattached: readonly string[]): Rejection {
   const lists = `unmounted volumes=[${unmounted.join(' ')}], unattached volumes=[${unattached.join(' ')}], failed to process volumes=[]`;
   return {

@@ -1,21 +1,21 @@
-/** What the API server is told of the CSI drivers of a node: in its Node object and in its CSINode. */
+/** The entries for a node's CSI drivers in its Node object and in its CSINode. */
 import { StateletError } from '../../../types/errors.ts';
 import type { CSIDriver, CSINode, Node } from '../../../types/kubernetes.ts';
 
 export interface RegisteredCsiDriver {
   readonly name: string;
-  /** The node, as the driver knows it. */
+  /** The driver's ID of the node. */
   readonly nodeId: string;
   /** 0: no limit is known. */
   readonly maxVolumes: number;
   readonly topology: Readonly<Record<string, string>>;
 }
 
-/** The API server takes no shorter period. */
+/** The API server accepts no shorter period. */
 const ALLOCATABLE_PERIOD_MIN_SECONDS = 10;
 const DAY_SECONDS = 86_400;
 
-/** How often the driver is asked how many volumes the node can have; undefined where it is asked at its registration alone. */
+/** How often the driver is asked for the node's limit of volumes; undefined: only when it registers. */
 export function allocatablePeriodMs(object: CSIDriver | undefined): number | undefined {
   const seconds = object?.spec.nodeAllocatableUpdatePeriodSeconds ?? 0;
   if (seconds <= 0) return undefined;
@@ -26,7 +26,7 @@ type CsiNodeEntry = CSINode['spec']['drivers'][number];
 
 const NODE_ID_ANNOTATION = 'csi.volume.kubernetes.io/nodeid';
 
-/** A patch of the Node; undefined where it says all of that. Throws where a label of the driver's topology has another value already. */
+/** A patch of the Node; undefined if the Node already has all of it. Throws if a topology label has another value already. */
 export function driverLabels({ metadata }: Node, driver: RegisteredCsiDriver): object | undefined {
   const { annotations = {}, labels = {} } = metadata;
   for (const [key, value] of Object.entries(driver.topology)) {
@@ -46,7 +46,7 @@ export function driverLabels({ metadata }: Node, driver: RegisteredCsiDriver): o
   };
 }
 
-/** A patch of the Node, from which the driver has gone; undefined where it does not name it. */
+/** A patch of the Node that removes the driver; undefined if the Node does not have it. */
 export function withoutNodeId({ metadata: { annotations = {} } }: Node, name: string): object | undefined {
   const { [name]: gone, ...others } = nodeIds(annotations[NODE_ID_ANNOTATION]);
   if (gone === undefined) return undefined;
@@ -74,7 +74,7 @@ export function newCsiNode(name: string, nodeUID: string): CSINode {
   };
 }
 
-/** The CSINode with the driver as it is now; undefined where it has it so. */
+/** The CSINode with the driver; undefined if it is unchanged. */
 export function withDriver(csiNode: CSINode, driver: RegisteredCsiDriver): CSINode | undefined {
   const { name, nodeId: nodeID, maxVolumes, topology } = driver;
   const entry: CsiNodeEntry = {
@@ -97,7 +97,7 @@ function isSame(one: CsiNodeEntry, other: CsiNodeEntry): boolean {
   return facts(one) === facts(other);
 }
 
-/** Undefined where it does not have the driver. */
+/** Undefined if the CSINode does not have the driver. */
 export function withoutDriver(csiNode: CSINode, name: string): CSINode | undefined {
   const before = driversOf(csiNode);
   const drivers = before.filter((other) => other.name !== name);

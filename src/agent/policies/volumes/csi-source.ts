@@ -1,4 +1,4 @@
-/** Volumes of CSI drivers: what a driver is asked for, and what its answer means. The rules are those of the kubelet. */
+/** Volumes of CSI drivers: the requests to a driver, and what its answers mean. The rules are those of the kubelet. */
 import type { ErrorKind } from '../../../types/errors.ts';
 import type { CSIDriver, PersistentVolume, Pod } from '../../../types/kubernetes.ts';
 import type { Volume } from './volume-source.ts';
@@ -8,7 +8,7 @@ export interface SecretReference {
   readonly name: string;
 }
 
-/** JSON: it is recorded with what a claim leads to. */
+/** JSON: it is recorded with the PersistentVolume of a claim. */
 export interface CsiSource {
   readonly kind: 'csi';
   readonly driver: string;
@@ -30,7 +30,7 @@ export interface CsiSource {
 
 type CsiFields = NonNullable<NonNullable<PersistentVolume['spec']>['csi']>;
 
-/** The name of its folder in that of the pod: of the PersistentVolume, or of the volume in the pod's spec. */
+/** The name of the volume's folder in the pod's folder: that of the PersistentVolume, or of the inline volume. */
 export function csiVolumeName({
   claimed,
   volume,
@@ -108,7 +108,7 @@ export function uniqueVolumeName({ driver, handle }: Pick<CsiSource, 'driver' | 
   return `kubernetes.io/csi/${driver}^${handle}`;
 }
 
-/** What a driver can do of what is used here, by the names of the CSI specification. */
+/** The capabilities of drivers that are used here, by the names of the CSI specification. */
 export const CSI_CAPABILITIES = [
   'UNKNOWN',
   'STAGE_UNSTAGE_VOLUME',
@@ -149,12 +149,12 @@ export function csiAccessMode(
 
 /** How a driver is to mount a volume, by the names of the CSI specification. */
 export interface CsiVolumeCapability {
-  /** Undefined where it is not to be mounted: `block` is there then. */
+  /** Undefined for a block device, which has `block`. */
   readonly mount:
     | {
         readonly fsType: string;
         readonly mountFlags: readonly string[];
-        /** Only for a driver that gives files to the pod's group itself. */
+        /** Only for a driver that changes the group of files itself. */
         readonly volumeMountGroup: string;
       }
     | undefined;
@@ -190,7 +190,7 @@ export function isStaged(
   return !isEphemeral && capabilities.has('STAGE_UNSTAGE_VOLUME');
 }
 
-/** Whether the agent gives the files of the volume to the pod's group, once the driver has published it. */
+/** Whether the agent changes the group of the volume's files, once the driver has published it. */
 export function givesFilesToGroup(
   { fsType, isReadOnly, accessModes }: CsiSource,
   capabilities: ReadonlySet<CsiCapability>,
@@ -202,7 +202,7 @@ export function givesFilesToGroup(
   return fsType !== '' && isOneWriter;
 }
 
-/** What the driver is told of the pod, where its CSIDriver object asks for that. */
+/** The pod's fields for the driver, if its CSIDriver object has `podInfoOnMount`. */
 export function podContext(
   { metadata, spec }: Pod,
   { isEphemeral }: Pick<CsiSource, 'isEphemeral'>,
@@ -218,7 +218,7 @@ export function podContext(
 
 export const CSI_TOKENS_KEY = 'csi.storage.k8s.io/serviceAccount.tokens';
 
-/** Why the driver may not serve volumes of a pod's spec; undefined where it may, or the volume is none. */
+/** Why the driver may not serve inline volumes; undefined if it may, or the volume is no inline volume. */
 export function lifecycleProblem(
   { driver, isEphemeral }: Pick<CsiSource, 'driver' | 'isEphemeral'>,
   object: CSIDriver | undefined,
@@ -233,7 +233,7 @@ export function lifecycleProblem(
   return `volume mode "${mode}" not supported by driver ${driver} (only supports ${JSON.stringify(modes)})`;
 }
 
-/** The volume is attached by a controller before this node may use it. Without a CSIDriver object it is. */
+/** Whether a controller attaches the volume before this node may use it: also if there is no CSIDriver object. */
 export function isAttachRequired(
   { isEphemeral }: Pick<CsiSource, 'isEphemeral'>,
   object: CSIDriver | undefined,
@@ -249,14 +249,17 @@ const UNCERTAIN: ReadonlySet<ErrorKind> = new Set([
   'Aborted',
 ]);
 
-/** The driver may have done, or may still do, what it was asked for. */
+/** Whether the driver may have carried the call out, or may still do so, although it failed. */
 export function isUncertain(kind: ErrorKind): boolean {
   return UNCERTAIN.has(kind);
 }
 
 const MAJOR_VERSION = /^v?1\.(\d+)\.(\d+)$/;
 
-/** Why a driver that offers these versions of CSI is not taken. `known`: the best version of a driver of that name at another socket. */
+/**
+ * Why a driver that offers these versions of CSI is refused. `known`: the best version of a driver of that name at another
+ * socket.
+ */
 export function csiOfferProblem(
   name: string,
   versions: readonly string[],

@@ -6,7 +6,7 @@ import { podContainers } from './volume-source.ts';
 
 type SELinuxOptions = NonNullable<NonNullable<Container['securityContext']>['seLinuxOptions']>;
 
-/** More would end the option, and begin another. */
+/** Other characters could begin another mount option. */
 const LABEL = /^[\w.:,-]+$/;
 
 export interface LabelledVolume {
@@ -20,8 +20,8 @@ export interface LabelledVolume {
 }
 
 /**
- * Undefined where the volume is mounted without a label: then the runtime labels its files. Throws where containers of the pod would need
- * different labels. Without a level the runtime chooses one, and nobody knows which.
+ * Undefined if the volume is mounted without a label: then the runtime labels its files. Throws if containers of the pod would
+ * need different labels. Without a level in the pod's spec the runtime chooses one that the agent cannot know.
  */
 export function mountLabel({ pod, volume, source, object, filesLabel }: LabelledVolume): string | undefined {
   if (filesLabel === undefined || object?.spec.seLinuxMount !== true || !isOfOnePod(source)) return undefined;
@@ -41,7 +41,7 @@ export function mountLabel({ pod, volume, source, object, filesLabel }: Labelled
   return pod.spec.securityContext?.seLinuxChangePolicy === 'Recursive' ? undefined : label;
 }
 
-/** The volume as the driver is asked for it with that label. */
+/** The volume with that label among its mount options. */
 export function withLabel(source: CsiSource, label: string | undefined): CsiSource {
   if (label === undefined) return source;
   return { ...source, mountOptions: [...source.mountOptions, `context="${label}"`] };

@@ -36,7 +36,7 @@ export interface TokenOwner {
   readonly name: string;
 }
 
-/** What is asked for: tokens with one key may stand for each other. */
+/** Requests with the same key can use the same token. */
 export function tokenKey({ namespace, name }: TokenOwner, { metadata, spec }: TokenRequest): string {
   const { audiences, expirationSeconds, boundObjectRef: bound } = spec;
   const boundTo = [bound?.apiVersion, bound?.kind, bound?.name, bound?.uid].map((field) => field ?? '');

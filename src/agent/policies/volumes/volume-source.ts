@@ -7,13 +7,13 @@ export type VolumeMount = NonNullable<Container['volumeMounts']>[number];
 export type VolumeProjection = NonNullable<NonNullable<Volume['projected']>['sources']>[number];
 
 interface VolumeKindFacts {
-  /** The kubelet's name of what sets such volumes up. In its layout the folder of such volumes is named after it. */
+  /** The kubelet's name of the volume plugin, after which its folders are named. */
   readonly plugin: string;
   /** Containers can only read it. */
   readonly isReadOnly?: boolean;
-  /** What is in it is not the pod's. */
+  /** Its content does not belong to the pod. */
   readonly isPersistent?: boolean;
-  /** Behind a PersistentVolumeClaim: a pod cannot name it. */
+  /** Only for PersistentVolumes: a pod's spec cannot name it. */
   readonly needsClaim?: boolean;
 }
 
@@ -72,7 +72,7 @@ export function pluginFolder(kind: VolumeKindName): string {
   return VOLUME_KINDS[kind].plugin.replace('/', '~');
 }
 
-/** Folders whose volumes hold what is not the pod's. */
+/** Folders of volumes whose content does not belong to the pod. */
 export const PERSISTENT_FOLDERS: ReadonlySet<string> = new Set(
   (Object.keys(KINDS) as VolumeKindName[])
     .filter((kind) => VOLUME_KINDS[kind].isPersistent)

@@ -5,7 +5,7 @@
 type Sentences = Readonly<Record<string, string>>;
 
 const POD: Sentences = {
-  'Syncing.Starting.New': 'has just come and is being looked at',
+  'Syncing.Starting.New': 'is new, and its admission is about to begin',
   'Syncing.Starting.AwaitingRuntime': 'waits for the container runtime',
   'Syncing.Starting.AwaitingRemoval':
     'waits until what is left of an earlier pod of its UID has been removed',
@@ -16,12 +16,12 @@ const POD: Sentences = {
   'Syncing.Working': 'is being brought to what its spec says',
   'Syncing.Settled': 'is as its spec says',
   'Syncing.BackingOff': 'waits for the next try',
-  'Syncing.Draining': 'must end: what is under way for its start is being broken off',
+  'Syncing.Draining': 'must end: calls that may start its containers are being aborted',
   'Terminating.Stopping': 'is ending: its containers are being stopped',
-  'Terminating.Shortening': 'is ending, and its containers get less time than they were told at first',
+  'Terminating.Shortening': 'is ending: its grace period has been shortened',
   'Terminating.BackingOff': 'is ending: not all of its containers could be stopped, and that is tried again',
   'Terminated.CleaningUp': 'has ended: its volumes and its cgroup are being removed',
-  'Terminated.BackingOff': 'has ended: what it had on the node could not be removed, and that is tried again',
+  'Terminated.BackingOff': 'has ended: its volumes or its cgroup could not be removed; that is tried again',
   'Terminated.Finished': 'has ended',
 };
 
@@ -37,8 +37,8 @@ const SUPERVISOR: Sentences = {
 
 const PREEMPTION: Sentences = {
   Idle: 'asks for no room',
-  SelectingVictims: 'the pods that must go for it are being chosen',
-  Evicting: 'the pods that must go for it are ending',
+  SelectingVictims: 'the pods to be preempted for it are being chosen',
+  Evicting: 'the pods preempted for it are ending',
   Admitting: 'room has been made: admission is tried again',
   Rejecting: 'no room can be made for it',
 };
@@ -50,7 +50,7 @@ const EVICTION: Sentences = {
   'Pass.ReclaimingNode': 'dead containers and unused images are being removed',
   'Pass.Ranking': 'pods are being put in the order in which they would be evicted',
   'Pass.Evicting': 'evicted pods are ending',
-  'Pass.CleaningUp': 'what evicted pods had on the disk is being removed',
+  'Pass.CleaningUp': 'volumes and cgroups of evicted pods are being removed',
   'Pass.Stopped': 'the node is not measured any more: the agent stops',
   'Schedule.Memory.NotDue': 'memory need not be measured yet',
   'Schedule.Memory.Due': 'memory is to be measured',
@@ -77,12 +77,12 @@ const PROBE: Sentences = {
   Idle: 'has nothing to probe',
   Waiting: 'waits for its next turn',
   Probing: 'is being run',
-  Draining: 'is being broken off: its container has gone',
-  Stopped: 'probes nothing any more: the pod ends',
+  Draining: 'is being aborted: its container is gone',
+  Stopped: 'has stopped: the pod is ending',
 };
 
 const CONNECTION: Sentences = {
-  Waiting: 'the API server has not answered: running pods go on, and what is to be told waits',
+  Waiting: 'the API server does not answer: running pods go on, and writes to it wait',
   Connected: 'the API server answers',
   Unauthorized: 'the API server does not accept the credentials of this node',
 };
@@ -91,7 +91,7 @@ const CERTIFICATE: Sentences = {
   'Renewal.Idle': 'is not asked for yet',
   'Renewal.AwaitingAddresses': 'waits for the node to have an IP address',
   'Renewal.Settled': 'is there; another one is asked for before it expires',
-  'Renewal.Requesting': 'is being asked for',
+  'Renewal.Requesting': 'is being requested',
   'Renewal.AwaitingCertificate': 'waits to be approved and signed',
   'Renewal.BackingOff': 'could not be asked for; that is tried again',
   'Renewal.Stopped': 'is not asked for any more: the agent stops',
@@ -115,7 +115,7 @@ const LEASE: Sentences = {
 
 const NODE: Sentences = {
   Idle: 'has not begun',
-  Beginning: 'is being taken up',
+  Beginning: 'is about to be registered',
   'Registering.BackingOff': 'could not be registered; that is tried again',
   'Registering.Trying': 'is being registered',
   'AwaitingNode.Looking': 'is looked for: something else creates it',
@@ -186,43 +186,43 @@ const CSI_VOLUME: Sentences = {
   Known: 'may be staged by an earlier agent',
   Attaching: 'is to be attached to this node by a controller',
   Staging: 'is being made ready by its driver',
-  Staged: 'can be had by pods',
-  Failed: 'cannot be had; the next try of a pod begins anew',
-  Unstaging: 'is used by no pod, and is being given up',
-  UnstageFailed: 'could not be given up; that is tried again',
+  Staged: 'is ready for pods',
+  Failed: 'could not be attached or staged; the next try of a pod begins again',
+  Unstaging: 'is used by no pod, and is being unstaged',
+  UnstageFailed: 'could not be unstaged; that is tried again',
   Gone: 'is not on this node any more',
   Stopped: 'is left as it is: the agent stops',
 };
 
 const DRA_DRIVER: Sentences = {
-  Connected: 'can be asked',
+  Connected: 'is connected',
   'Away.Link.Unregistered': 'has no socket',
   'Away.Link.Connecting': 'has registered, and is being connected',
   'Away.Link.Pausing': 'does not listen at its socket; that is tried again',
-  'Away.Slices.Kept': 'is away, and the cluster still counts on its devices',
-  'Away.Slices.Removing': 'is away, and its ResourceSlices are being deleted',
-  'Away.Slices.Removed': 'is away, and the cluster has none of its devices here',
-  Forgotten: 'has gone, and nothing of it is left',
+  'Away.Slices.Kept': 'is not connected; its ResourceSlices are kept for a while',
+  'Away.Slices.Removing': 'is not connected, and its ResourceSlices are being deleted',
+  'Away.Slices.Removed': 'is not connected, and its ResourceSlices are deleted',
+  Forgotten: 'is gone, and so are its ResourceSlices',
   Stopped: 'is not asked any more: the agent stops',
 };
 
 const RESOURCE_CLAIM: Sentences = {
   Known: 'may have been prepared by an earlier agent',
   Preparing: 'is being prepared by its drivers',
-  Prepared: 'can be had by pods',
-  Failed: 'could not be prepared; the next try of a pod begins anew',
-  Unpreparing: 'is used by no pod any more, and is being given up',
-  UnprepareFailed: 'could not be given up; that is tried again',
+  Prepared: 'is ready for pods',
+  Failed: 'could not be prepared; the next try of a pod begins again',
+  Unpreparing: 'is used by no pod any more, and is being unprepared',
+  UnprepareFailed: 'could not be unprepared; that is tried again',
   Gone: 'is not on this node any more',
   Stopped: 'is left as it is: the agent stops',
 };
 
 const POD_KILL: Sentences = {
-  Requesting: 'is being asked for',
-  BackingOff: 'was not taken; it is asked for again',
-  AwaitingEnd: 'was taken: the end of the pod is awaited',
-  Hastening: 'is being asked for again, with a shorter grace period',
-  Overdue: 'was taken, and the pod should have ended by now',
+  Requesting: 'is being requested',
+  BackingOff: 'was refused or not answered; it is requested again',
+  AwaitingEnd: 'was accepted: the pod is ending',
+  Hastening: 'is being requested again, with a shorter grace period',
+  Overdue: 'was accepted, but the pod has not ended in time',
   Ended: 'is over: the pod has ended',
   Stopped: 'is not asked for again: the agent stops',
 };

@@ -1,4 +1,4 @@
-/** The static CPU manager: who has which CPUs, remembered in `cpu_manager_state`. */
+/** The static CPU manager: which container has which CPUs, kept in `cpu_manager_state`. */
 import { type CpuSet, cpuSetString, isSameSet, without } from '../../policies/cpus/cpu-set.ts';
 import { partNumbers, partsOf } from '../../policies/cpus/cpu-topology.ts';
 import { assignedCpus, type CpuState, exclusiveCpus, withoutPod } from '../../policies/cpus/cpu-state.ts';
@@ -21,11 +21,11 @@ import type { StoredText } from '../../../system/newest-file.ts';
 import type { StateFile } from '../node/state-file.ts';
 import { cpuStateFile } from './cpu-state-file.ts';
 
-/** What others may know of it: PodResources. */
+/** What PodResources and others read. */
 export interface CpuAssignments {
-  /** CPUs that containers may get for themselves. */
+  /** CPUs that containers may get exclusively. */
   readonly allocatable: CpuSet;
-  /** Those of the container's own; empty where it shares. */
+  /** The container's exclusive CPUs; empty if it has none. */
   exclusive(uid: string, container: string): CpuSet;
 }
 
@@ -36,7 +36,7 @@ export class CpuManager implements HintProvider, CpuAssignments {
   readonly #file: StateFile<CpuState>;
   readonly #measurements: PlacementMeasurements | undefined;
   #state: CpuState;
-  /** Is called when other CPUs are shared than before. */
+  /** Called when the shared CPUs have changed. */
   #onShared: () => void = () => undefined;
 
   private constructor(
@@ -53,7 +53,9 @@ export class CpuManager implements HintProvider, CpuAssignments {
     this.allocatable = without(policy.topology.cpus, policy.reserved);
   }
 
-  /** Goes on with what a former agent has assigned. Throws as FailedPrecondition where that does not fit this machine or these settings. */
+  /**
+   * Continues with the assignments of a former agent. Throws FailedPrecondition if they do not match the machine or the settings.
+   */
   static open(stored: StoredText, policy: StaticCpus, measurements?: PlacementMeasurements): CpuManager {
     const file = cpuStateFile(stored, 'static');
     const state = file.read() ?? initialState(policy);
@@ -88,7 +90,7 @@ export class CpuManager implements HintProvider, CpuAssignments {
     }
   }
 
-  /** `cpus`: those that the container has now, and had not before. */
+  /** `cpus`: only those that the container did not have before. */
   #tell(isGiven: boolean, cpus: CpuSet): void {
     const { topology, options } = this.#policy;
     this.#measurements?.pinned('cpu', isGiven);
@@ -97,7 +99,7 @@ export class CpuManager implements HintProvider, CpuAssignments {
       this.#measurements?.aligned('container', 'uncore_cache', true);
   }
 
-  /** A next agent has to know whose the CPUs are before a container runs on them. */
+  /** The file must have the assignment before the container runs on the CPUs: a next agent reads it. */
   complete(): Promise<void> | undefined {
     return this.#file.isSaved(this.#state) ? undefined : this.#save();
   }
@@ -115,12 +117,12 @@ export class CpuManager implements HintProvider, CpuAssignments {
     return assignedCpus(this.#state, uid, container) ?? [];
   }
 
-  /** Those that the container runs on; empty where none are left to share. */
+  /** The CPUs that the container runs on; empty if no CPU is left to share. */
   cpusetOf(uid: string, container: string): string {
     return cpuSetString(assignedCpus(this.#state, uid, container) ?? this.#state.shared);
   }
 
-  /** UIDs of the pods that have CPUs of their own. */
+  /** UIDs of the pods that have exclusive CPUs. */
   get pods(): readonly string[] {
     return [...this.#state.assigned.keys()];
   }

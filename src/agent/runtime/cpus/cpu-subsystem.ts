@@ -1,18 +1,18 @@
-/** What CPUs of their own, and shared ones, are for a node. */
+/** Sets the CPUs of containers, exclusive or shared, in their configurations. */
 import { NO_QUOTA } from '../../policies/cri/linux-resources.ts';
 import { podOfUID } from '../node/compose-node.ts';
 import type { PodSubsystem } from '../node/pod-node.ts';
 import type { CpuManager } from './cpu-manager.ts';
 import type { CpusetUpdates } from './cpuset-updates.ts';
 
-/** The topology manager takes back what it has assigned. `cpuCFSQuota`: whether other containers have a quota. */
+/** The topology manager assigns and frees CPUs. `cpuCFSQuota`: whether other containers have a quota. */
 export function cpuSubsystem(cpus: CpuManager, updates: CpusetUpdates, cpuCFSQuota: boolean): PodSubsystem {
   return {
     name: 'CPUs',
     sandbox: ({ metadata }) => ({ hasOwnCpus: cpus.holds(metadata.uid) }),
     container: ({ pod: { metadata }, container: { name } }) => {
       const cpusetCpus = cpus.cpusetOf(metadata.uid, name);
-      // A quota would slow down a container that has its CPUs for itself.
+      // A quota would slow down a container with exclusive CPUs.
       const isExclusive = cpuCFSQuota && cpus.exclusive(metadata.uid, name).length > 0;
       const resources = { ...(cpusetCpus && { cpusetCpus }), ...(isExclusive && { cpuQuota: NO_QUOTA }) };
       return Promise.resolve({ resources });

@@ -1,4 +1,4 @@
-/** Keeps the cpusets of running containers as they are to be: when CPUs are shared by others than before, containers follow. */
+/** Updates the cpusets of running containers when the shared CPUs change. */
 import type { AgentContext } from '../../../types/agent-context.ts';
 import type { LinuxContainerResources } from '../../../types/cri.ts';
 import { eachOf } from '../../../system/promises.ts';
@@ -7,7 +7,7 @@ import { errorMessage } from '../../../types/errors.ts';
 import type { NodeView } from '../node/pod-node.ts';
 import type { ResizingRuntime } from '../service/runtime-service.ts';
 
-/** To a runtime, zeros mean that it is to leave these. */
+/** For a runtime, 0 means that it must not change the value. */
 const UNCHANGED: LinuxContainerResources = {
   cpuPeriod: 0,
   cpuQuota: 0,
@@ -16,18 +16,18 @@ const UNCHANGED: LinuxContainerResources = {
   oomScoreAdj: 0,
 };
 
-/** Of calls to the runtime. */
+/** Calls to the runtime at the same time. */
 const AT_ONCE = 8;
 
 export interface CpusetUpdatesParts {
   readonly runtime: Pick<ResizingRuntime, 'updateContainerResources'>;
   /** Empty: the container stays where it is. */
   readonly cpusetOf: (uid: string, container: string) => string;
-  /** Besides changes, this is how often is compared: cpuManagerReconcilePeriod. */
+  /** cpuManagerReconcilePeriod: how often all cpusets are checked, beside changes. */
   readonly periodMs: number;
 }
 
-interface Told {
+interface KnownCpuset {
   /** Of the container. */
   readonly id: string;
   readonly cpuset: string;
@@ -37,10 +37,10 @@ export class CpusetUpdates {
   readonly #context: AgentContext;
   readonly #parts: CpusetUpdatesParts;
   /**
-   * What each container was told last, by the UID of its pod and its name: an instance whose end nobody sees makes way for the next one.
-   * Nothing is known of containers of a former agent: they are told.
+   * The last cpuset that the runtime was told for each container, by the UID of its pod and its name. A new instance replaces the
+   * entry of the one before. Containers of a former agent have no entry: they are updated.
    */
-  readonly #told = new Map<string, Map<string, Told>>();
+  readonly #known = new Map<string, Map<string, KnownCpuset>>();
   #pods: NodeView['pods'] | undefined;
   #timer: TimerHandle | undefined;
   #running: Promise<void> | undefined;
@@ -62,18 +62,18 @@ export class CpusetUpdates {
     await this.#running;
   }
 
-  /** The container was created with this cpuset, or has been told it. */
-  has(uid: string, name: string, told: Told): void {
-    const ofPod = this.#told.get(uid) ?? new Map<string, Told>();
-    this.#told.set(uid, ofPod.set(name, told));
+  /** The container was created with this cpuset, or updated to it. */
+  has(uid: string, name: string, known: KnownCpuset): void {
+    const ofPod = this.#known.get(uid) ?? new Map<string, KnownCpuset>();
+    this.#known.set(uid, ofPod.set(name, known));
   }
 
-  /** Nothing of the pod runs any more. */
+  /** No container of the pod runs any more. */
   forget(uid: string): void {
-    this.#told.delete(uid);
+    this.#known.delete(uid);
   }
 
-  /** Compares now; once more if it is called meanwhile. */
+  /** Checks all containers now, and once more if it is called meanwhile. */
   update(): void {
     this.#isOutdated = true;
     this.#running ??= this.#updateAll().finally(() => {
@@ -90,7 +90,7 @@ export class CpusetUpdates {
       const running = [...this.#pods()].flatMap(({ uid, containers }) =>
         containers.filter(({ state }) => state === 'running').map(({ id, name }) => ({ uid, id, name })),
       );
-      // Each container once, and all before the next turn: no container is told two things at a time.
+      // One call for each container, and all calls end before the next round: a container never gets two calls at a time.
       await eachOf(running, AT_ONCE, ({ uid, id, name }) => this.#tell(uid, id, name));
     }
     if (this.#pods) this.#timer = clock.setTimeout(() => this.update(), this.#parts.periodMs);
@@ -98,13 +98,13 @@ export class CpusetUpdates {
 
   async #tell(uid: string, id: string, name: string): Promise<void> {
     const cpuset = this.#parts.cpusetOf(uid, name);
-    const told = this.#told.get(uid)?.get(name);
+    const told = this.#known.get(uid)?.get(name);
     if (cpuset === '' || (told?.id === id && told.cpuset === cpuset)) return;
     try {
       await this.#parts.runtime.updateContainerResources(id, { ...UNCHANGED, cpusetCpus: cpuset });
       this.has(uid, name, { id, cpuset });
     } catch (error) {
-      // The container may have just ended. Else it is tried again in the next period.
+      // The container may have just ended. If not, the next period tries again.
       const message = `Container ${name} does not get its CPUs ${cpuset} yet: ${errorMessage(error)}`;
       this.#context.logger.warn({ podUID: uid }, message);
     }

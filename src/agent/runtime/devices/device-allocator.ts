@@ -25,7 +25,7 @@ export class DeviceAllocator {
     this.#parts = parts;
   }
 
-  /** The devices that the container asks for, by resource: of resources that have or had a plugin. */
+  /** How many devices the container requests, by resource. Only resources that have or had a plugin count. */
   requests({ resources }: Pick<RequestingContainer, 'resources'>): ReadonlyMap<string, number> {
     const { stock, records } = this.#parts;
     const counts = new Map<string, number>();
@@ -35,7 +35,10 @@ export class DeviceAllocator {
     return counts;
   }
 
-  /** Sets aside what the container asks for: no other container gets it. Throws why there is nothing for it. */
+  /**
+   * Sets aside the devices that the container requests: no other container gets them. Throws an error that says why it cannot
+   * have them.
+   */
   reserve(pod: Pod, container: RequestingContainer, numaNodes: readonly number[] | undefined): void {
     for (const [resource, count] of this.requests(container)) {
       const choice = this.#choose(pod, { container: container.name, resource, count, numaNodes });
@@ -46,7 +49,7 @@ export class DeviceAllocator {
     }
   }
 
-  /** Asks the plugins of what is set aside for the container. Resolves to whether any was asked. */
+  /** Calls the plugins of the devices that are set aside for the container. Resolves to whether there were any. */
   async complete(pod: Pod, container: string, signal: AbortSignal): Promise<boolean> {
     const reserved = this.#parts.records
       .of(pod.metadata.uid, container)
@@ -71,7 +74,7 @@ export class DeviceAllocator {
     this.#record(pod, { ...reserved, ids, answer });
   }
 
-  /** What is set aside may be exchanged for what the plugin would rather give. */
+  /** Replaces the devices that are set aside by those that the plugin prefers. */
   async #preferred(pod: Pod, reserved: DeviceRecord, signal: AbortSignal): Promise<readonly string[]> {
     const { resource } = reserved;
     const plugin = this.#parts.stock.plugin(resource);
@@ -82,7 +85,7 @@ export class DeviceAllocator {
     const answer = this.#parts.waits.during(wait, plugin.preferred(before.question, signal));
     const preferred = await askPreference(answer, signal);
     signal.throwIfAborted();
-    // Others may have taken some meanwhile.
+    // Other containers may have got some of the preferred devices meanwhile.
     return this.#exchange(pod, reserved, this.#chooseAgain(pod, reserved), preferred);
   }
 

@@ -1,4 +1,4 @@
-/** The devices of this node: which there are, which container has which, and what that means for its configuration. */
+/** The devices of this node: which exist, which container has which, and what containers get with them (mounts, variables, …). */
 import { Subject } from 'rxjs';
 import { containerDevices } from '../../policies/devices/container-devices.ts';
 import { deviceHints } from '../../policies/devices/device-hints.ts';
@@ -42,9 +42,9 @@ export class DeviceManager implements HintProvider {
   readonly folder: string;
   /** False: no agent has handed out devices on this machine. */
   readonly hadCheckpoint: boolean;
-  /** Emits when the node has more or fewer devices, or others are healthy. */
+  /** Emits when the number of devices or of healthy devices changes. */
   readonly changes = new Subject<void>();
-  /** Emits the UIDs of pods whose devices have become better or worse. */
+  /** Emits the UIDs of pods when the health of their devices changes. */
   readonly healthChanges = new Subject<readonly string[]>();
   readonly #context: AgentContext;
   readonly #stock = new DeviceStock();
@@ -53,7 +53,7 @@ export class DeviceManager implements HintProvider {
   readonly #allocator: DeviceAllocator;
   readonly #file: DevicesFile;
   readonly #life = new AbortController();
-  /** UIDs of pods for which the file may not have yet what is known here. */
+  /** UIDs of pods whose devices may differ from the checkpoint's. */
   readonly #unwritten = new Set<string>();
   #view: DeviceHolders = { pods: () => [], isPodTerminated: () => false };
 
@@ -78,13 +78,13 @@ export class DeviceManager implements HintProvider {
     this.#view = view;
   }
 
-  /** Calls under way reject. Resolves when nothing is written any more. */
+  /** Calls under way reject. Resolves when no write is under way any more. */
   async stop(): Promise<void> {
     this.#life.abort(new StateletError('Canceled', 'the agent stops'));
     await this.#write().catch(() => undefined);
   }
 
-  // Told by the actors of plugins.
+  // Called by the actors of plugins.
 
   get knownResources(): readonly string[] {
     return this.#stock.names;
@@ -107,7 +107,7 @@ export class DeviceManager implements HintProvider {
     this.#change(resource, () => this.#stock.forget(resource));
   }
 
-  // Asked by other parts of the node.
+  // Called by other parts of the node.
 
   resources(): PluginResources {
     return this.#stock.resources();
@@ -124,7 +124,7 @@ export class DeviceManager implements HintProvider {
       Array.from(byNode, ([node, ids]) => heldOnNode(resource, node, ids)),
     );
 
-  /** The healthy devices, in the same way. */
+  /** The healthy devices of the node, by resource and NUMA node. */
   readonly healthyResources = (): readonly HeldDevices[] =>
     this.#stock.names.flatMap((name) => {
       const devices: Devices = this.#stock.servedDevices(name) ?? new Map<string, Device>();
@@ -155,7 +155,7 @@ export class DeviceManager implements HintProvider {
     return this.#records.pods;
   }
 
-  // Asked by the topology manager.
+  // Called by the topology manager.
 
   hints(pod: Pod, container: Container, numaNodes: readonly number[]): TopologyHints {
     const { uid } = pod.metadata;
@@ -176,8 +176,9 @@ export class DeviceManager implements HintProvider {
   }
 
   /**
-   * A pod of which something runs keeps its devices, whatever has become of their plugin; what is not known of them is asked when a container
-   * is created. Else a restart of the agent would end pods whose containers are just being started again.
+   * A pod with a running container keeps its devices, even if their plugin is gone or they are not in the records: then the
+   * plugin is asked when a container is created. Otherwise a restart of the agent would reject pods whose containers are just
+   * being restarted.
    */
   allocate(pod: Pod, container: Container, hint: TopologyHint | undefined): void {
     if (this.#allocator.requests(container).size === 0) return;
@@ -186,7 +187,7 @@ export class DeviceManager implements HintProvider {
     this.#allocator.reserve(pod, container, hint?.numaNodes);
   }
 
-  /** A device that was set aside by an attempt which was broken off may have gone since. */
+  /** Drops devices that an earlier, aborted admission of the pod has set aside: they may not exist any more. */
   begin(uid: string): void {
     if (!this.#runs(uid)) this.#records.dropReserved(uid);
   }
@@ -228,7 +229,7 @@ export class DeviceManager implements HintProvider {
     );
   }
 
-  /** What the container's configuration has of its devices. Rejects where there can be no such container. */
+  /** What the container's configuration gets from its devices. Rejects if the container must not be created. */
   async additions(pod: Pod, container: Container | EphemeralContainer): Promise<ContainerAdditions> {
     const requests = this.#allocator.requests(container);
     const { uid } = pod.metadata;
@@ -244,7 +245,7 @@ export class DeviceManager implements HintProvider {
     return containerDevices(this.#records.of(uid, container.name).flatMap(({ answer }) => answer ?? []));
   }
 
-  /** The record was lost while the pod ran. What cannot be had now is chosen anew with the next try. */
+  /** For a pod that runs and has no record of its devices. If this fails, the next try chooses devices again. */
   async #allocateLate(pod: Pod, container: Container | EphemeralContainer): Promise<void> {
     try {
       this.#allocator.reserve(pod, container, undefined);
@@ -273,7 +274,7 @@ export class DeviceManager implements HintProvider {
     }
   }
 
-  /** A pod that ended while no agent ran has a record still: nothing of it is to run, and nothing does. */
+  /** Frees the devices of pods that ended while no agent ran: they still have a record. */
   #takeBack(except: string): void {
     const ended = this.#records.pods.filter(
       (uid) => uid !== except && this.#view.isPodTerminated(uid) && !this.#runs(uid),
@@ -282,7 +283,10 @@ export class DeviceManager implements HintProvider {
     if (ended.length > 0) this.#writeLater();
   }
 
-  /** Nothing may depend on what a next agent would not know. A write that has failed, or was not awaited, is made up for. */
+  /**
+   * The checkpoint must have the pod's devices before its containers use them. This also repeats a write that failed, or was not
+   * awaited.
+   */
   async #writeFor(uid: string): Promise<void> {
     if (!this.#unwritten.has(uid)) return;
     await this.#write();

@@ -11,7 +11,7 @@ export interface DeviceRecord {
   readonly ids: readonly string[];
   /** IDs by NUMA node, as they were when the container got them. */
   readonly byNode: ReadonlyMap<number, readonly string[]>;
-  /** Undefined while the devices are only set aside, and the plugin is still to be asked. */
+  /** Undefined while the devices are only set aside: `Allocate` has not been answered yet. */
   readonly answer: AllocatedContainer | undefined;
   /** Where the topology manager wants them; undefined: anywhere. */
   readonly numaNodes?: readonly number[] | undefined;
@@ -29,7 +29,7 @@ export class DeviceRecords {
     return this.#pods.has(uid);
   }
 
-  /** Whether something is set aside for the pod of which its plugin has not been asked. */
+  /** Whether devices are set aside for the pod for which `Allocate` has not been answered. */
   awaitsPlugin(uid: string): boolean {
     return (this.#pods.get(uid) ?? []).some(({ answer }) => answer === undefined);
   }
@@ -57,13 +57,13 @@ export class DeviceRecords {
     else this.#pods.delete(uid);
   }
 
-  /** What is set aside for the pod, or for this container of it, and its plugin has not answered. */
+  /** Frees the devices that are only set aside for the pod, or for this container of it. */
   dropReserved(uid: string, only?: string): void {
     for (const { container, resource, answer } of this.#pods.get(uid) ?? [])
       if (answer === undefined && (only ?? container) === container) this.drop(uid, container, resource);
   }
 
-  /** Whether the pod had any. */
+  /** Frees all devices of the pod. Returns whether it had any. */
   release(uid: string): boolean {
     return this.#pods.delete(uid);
   }
@@ -87,7 +87,7 @@ export class DeviceRecords {
     return [...new Set(held.map(([uid]) => uid))];
   }
 
-  /** What the pod's init containers leave: sidecars, and containers that come after them, keep what they have. */
+  /** Devices of the pod's init containers that no sidecar and no regular container has got: a later container may use them. */
   reusable({ metadata, spec }: Pod, resource: string): ReadonlySet<string> {
     const ending = new Set(
       (spec.initContainers ?? []).filter((one) => !isRestartableInitContainer(one)).map(({ name }) => name),

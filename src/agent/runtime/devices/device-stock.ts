@@ -3,22 +3,22 @@ import type { PluginResources } from '../../policies/node/machine-resources.ts';
 import type { DevicePlugin } from './remote-device-plugin.ts';
 
 interface Resource {
-  /** As its plugin has told last. */
+  /** The plugin's last list. */
   readonly devices: Devices;
   readonly plugin: DevicePlugin | undefined;
-  /** Its plugin tells no more: none of its devices is handed out. */
+  /** Its plugin does not serve any more: none of its devices is given to containers. */
   readonly isGone: boolean;
 }
 
 const NO_DEVICES: Devices = new Map();
 
-/** The devices that plugins have told of, by resource. */
+/** The devices that plugins have listed, by resource. */
 export class DeviceStock {
   readonly #resources = new Map<string, Resource>();
-  /** Those that were forgotten: the node says that it has none of them. */
+  /** Resources whose plugin has been gone too long: the node reports 0 of them. */
   readonly #forgotten = new Set<string>();
 
-  /** A former agent has written of the resource: the node has none of it until a plugin registers. */
+  /** The checkpoint of a former agent has the resource: the node reports 0 of it until a plugin registers. */
   recall(resource: string): void {
     this.#resources.set(resource, { devices: NO_DEVICES, plugin: undefined, isGone: true });
   }
@@ -57,7 +57,7 @@ export class DeviceStock {
     return known?.isGone === false ? known.devices : undefined;
   }
 
-  /** None of a resource whose plugin is gone is healthy. Undefined: it is not known. */
+  /** Of a resource whose plugin is gone, no device is healthy. Undefined: the resource is not known. */
   devices(resource: string): Devices | undefined {
     const known = this.#resources.get(resource);
     if (known?.isGone !== true) return known?.devices;
@@ -73,7 +73,7 @@ export class DeviceStock {
     return devices ? healthyIds(devices) : [];
   }
 
-  /** As the node tells it. */
+  /** The amounts that the Node object reports. */
   resources(): PluginResources {
     const all = [...this.#resources];
     return {

@@ -2,7 +2,7 @@ import { podOfUID } from '../node/compose-node.ts';
 import type { PodSubsystem } from '../node/pod-node.ts';
 import type { DeviceManager } from './device-manager.ts';
 
-/** What containers have of their devices. They are set aside by the topology manager. */
+/** Adds devices to the configurations of containers. The topology manager has set them aside. */
 export function deviceSubsystem(devices: DeviceManager): PodSubsystem {
   return {
     name: 'devices',

@@ -13,7 +13,7 @@ const FOLDER_MODE = 0o750;
 /** Each plugin has one for a moment. */
 const CONNECTIONS_MAX = 100;
 
-/** Rejects with what the plugin is told, where it is not taken. */
+/** Rejects with the message for the plugin if it is refused. */
 export type Register = (request: RegisterRequest) => Promise<void>;
 
 export class RegistrationSocket {
@@ -28,7 +28,7 @@ export class RegistrationSocket {
     this.#register = register;
   }
 
-  /** Plugins watch the folder: they register again when their sockets have been removed. Rejects where nothing can listen there. */
+  /** Removes the sockets of plugins, which watch the folder and register again then. Rejects if it cannot listen. */
   async open(): Promise<void> {
     await patientCalls.call(this.#folder, () => makeFolder(this.#folder, FOLDER_MODE));
     await removeSockets(this.#folder);
@@ -39,7 +39,7 @@ export class RegistrationSocket {
     await promise;
     this.#server = server;
     server.off('error', reject).on('error', () => undefined);
-    // It keeps no process alive.
+    // An open server must not keep the process alive.
     server.unref();
   }
 

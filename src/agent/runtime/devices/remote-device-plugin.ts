@@ -13,12 +13,12 @@ import {
   PRE_START_CONTAINER,
 } from './device-messages.ts';
 
-/** What hands out the devices of a resource. */
+/** Gives the devices of a resource to containers. */
 export interface DevicePlugin {
   readonly options: DevicePluginOptions;
   /** What the container needs to use the devices. */
   allocate(ids: readonly string[], signal: AbortSignal): Promise<AllocatedContainer>;
-  /** Which of the devices it would take. */
+  /** The devices that the plugin prefers. */
   preferred(question: PreferenceQuestion, signal: AbortSignal): Promise<readonly string[]>;
   preStartContainer(ids: readonly string[], signal: AbortSignal): Promise<void>;
 }
@@ -27,15 +27,15 @@ export interface DevicePlugin {
 export interface DevicePluginConnection extends DevicePlugin {
   /** Reads the options. Rejects where the plugin does not listen or answer. */
   connect(signal: AbortSignal): Promise<void>;
-  /** `onDevices`: with each list that differs from the one before. Resolves or rejects when the plugin tells no more. */
+  /** `onDevices` gets each list that differs from the one before. Resolves or rejects when the stream ends. */
   listAndWatch(
     clock: Clock,
     onDevices: (devices: readonly ListedDevice[]) => void,
     signal: AbortSignal,
   ): Promise<void>;
-  /** Another plugin is asked from now on. Questions under way are answered. */
+  /** Another plugin has replaced it. Calls under way are still answered. */
   retire(): void;
-  /** Questions under way reject. */
+  /** Calls under way reject. */
   close(): void;
 }
 

@@ -1,4 +1,7 @@
-/** What drivers are asked for claims: what one pod wants of a driver in one turn of the event loop is one call. */
+/**
+ * Calls to DRA drivers for claims: the claims of one pod that one driver is asked for in one turn of the event loop go into one
+ * call.
+ */
 import type { ClaimKey } from '../../policies/dra/claim-devices.ts';
 import { driverWords } from '../../policies/formats/terminal-text.ts';
 import { unlessAborted } from '../../../system/promises.ts';
@@ -16,16 +19,16 @@ type Call<Answer> = (
 interface Batch<Answer> {
   readonly claims: ClaimKey[];
   readonly answers: Promise<Answers<Answer>>;
-  /** Of those that wait for the answer. */
+  /** One for each caller that waits for the answer. */
   readonly signals: AbortSignal[];
-  /** Aborted when nobody waits any more. */
+  /** Aborted when no caller waits any more. */
   readonly life: AbortController;
 }
 
 export class ClaimCalls<Answer extends { readonly error: string }> {
   readonly #method: string;
   readonly #call: Call<Answer>;
-  /** Those that are not on their way yet, by pod and driver. */
+  /** Calls that have not been made yet, by pod and driver. */
   readonly #batches = new Map<string, Batch<Answer>>();
 
   /** `method`: for errors. */
@@ -34,7 +37,7 @@ export class ClaimCalls<Answer extends { readonly error: string }> {
     this.#call = call;
   }
 
-  /** Resolves to what the driver answers of that claim. Rejects with what it says of it, or of the whole call. */
+  /** Resolves to the driver's answer for that claim. Rejects with its error for the claim, or for the whole call. */
   async ask(driver: DraDriver, pod: string, claim: ClaimKey, signal: AbortSignal): Promise<Answer> {
     const key = `${pod} ${driver.name} ${driver.endpoint}`;
     const batch = this.#batches.get(key) ?? this.#begin(key, driver);

@@ -1,4 +1,4 @@
-/** The file of ResourceClaims that drivers have prepared, or may have, for pods of this node. */
+/** The file of the ResourceClaims that drivers have prepared, or may have prepared, for pods of this node. */
 import { crc32 } from 'node:zlib';
 import type { ClaimState } from '../../policies/dra/claim-devices.ts';
 import { claimsText, readClaims } from '../../policies/dra/claims-checkpoint.ts';

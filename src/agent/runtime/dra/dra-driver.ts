@@ -38,7 +38,7 @@ export class DraDriver {
   readonly #service: DraService;
   readonly #context: Context;
   readonly #calls: GrpcLink;
-  /** Calls that are given up may close their connection: this one shows whether the driver is there. */
+  /** Only shows whether the driver is connected. Calls have another connection, which an aborted call may close. */
   readonly #link: GrpcLink;
 
   constructor(context: Context, { name, endpoint, service, dial = dialSocket }: DraSocket) {
@@ -70,7 +70,7 @@ export class DraDriver {
     return this.#call(unprepareMethod(this.#service), claims, signal);
   }
 
-  /** `onHealth`: with each list of its devices. Resolves or rejects when it tells no more. */
+  /** `onHealth` gets each list of devices. Resolves or rejects when the stream ends. */
   watchHealth(onHealth: (devices: readonly ToldHealth[]) => void, signal: AbortSignal): Promise<void> {
     const { clock } = this.#context;
     const onMessage = (message: Buffer) => onHealth(WATCH_RESOURCES.response.decode(message).devices);

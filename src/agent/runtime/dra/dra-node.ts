@@ -26,7 +26,7 @@ import { NodeDrivers } from './node-drivers.ts';
 export interface ClaimKeeper {
   /** Resolves when all of the claims are prepared for the pod. */
   use(pod: string, claims: readonly ClaimState[], signal: AbortSignal): Promise<void>;
-  /** Nothing of the pod runs any more. Resolves when what only it has used is unprepared. */
+  /** No container of the pod runs any more. Resolves when the claims that only this pod has used are unprepared. */
   leave(pod: string): Promise<void>;
   claims(): readonly ClaimState[];
   waitOf(pod: string): ClaimWait | undefined;
@@ -46,7 +46,7 @@ export class DraNode implements PodWaits {
   readonly #parts: DraNodeParts;
   #keeper: ClaimKeeper | undefined;
   #pods: () => Iterable<RuntimePodStatus> = () => [];
-  /** Pods that lack a driver, with its name. */
+  /** UIDs of pods that wait for a driver to register, with its name. */
   readonly #lacking = new Map<string, string>();
 
   /** Throws where the file of an earlier agent cannot be read. */
@@ -66,7 +66,7 @@ export class DraNode implements PodWaits {
     this.#pods = view.pods;
   }
 
-  /** Resolves when the file has what is prepared, or may be. */
+  /** Resolves when the file has all claims that are prepared, or may be. */
   async save(): Promise<void> {
     try {
       await this.#parts.file.write(() => this.#claims());
@@ -78,7 +78,7 @@ export class DraNode implements PodWaits {
     }
   }
 
-  /** A pod with a sandbox has its claims: it is asked for them anew only for a new sandbox. */
+  /** The claims of a pod with a sandbox are prepared: they are prepared again only for a new sandbox. */
   async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
     if (!hasClaims(pod) || (this.#runs(pod.metadata.uid) && this.#holdsAll(pod))) return;
     const end = this.#context.measurements?.dra.operation('PrepareResources');
@@ -93,7 +93,10 @@ export class DraNode implements PodWaits {
     }
   }
 
-  /** Nothing is asked of a driver, and nothing kept, until all is known that the pod needs: until then it can simply be deleted. */
+  /**
+   * Checks all claims of the pod before it calls a driver or writes the file: a pod that is deleted before that needs no
+   * clean-up.
+   */
   async #prepare(pod: Pod, signal: AbortSignal): Promise<void> {
     const { uid } = pod.metadata;
     this.#lacking.delete(uid);
@@ -124,7 +127,7 @@ export class DraNode implements PodWaits {
     return { uid, namespace, name, pods: [], drivers: Object.fromEntries(states) };
   }
 
-  /** The pods that could not have their claims for want of the driver. */
+  /** UIDs of the pods that wait for the driver to register. */
   lacking(driver: string): readonly string[] {
     return [...this.#lacking].flatMap(([uid, lacked]) => (lacked === driver ? [uid] : []));
   }
@@ -154,7 +157,7 @@ export class DraNode implements PodWaits {
     return [...new Set(this.#claims().flatMap(({ pods }) => pods))];
   }
 
-  /** The UIDs of those that have a claim of the driver. */
+  /** The UIDs of the pods that have a claim of the driver. */
   readonly users = (driver: string): readonly string[] => [
     ...new Set(this.#claims().flatMap(({ drivers, pods }) => (Object.hasOwn(drivers, driver) ? pods : []))),
   ];

@@ -1,4 +1,4 @@
-/** The DRA drivers of this node that can be asked, and what they tell of their devices. */
+/** The registered DRA drivers of this node, and the health of devices that they report. */
 import {
   type ClaimDevice,
   type ClaimDeviceHealth,
@@ -34,7 +34,7 @@ export class NodeDrivers {
     this.#context = context;
   }
 
-  /** Calls of the former driver of that name that are under way end with it. */
+  /** Replaces a former driver of that name: closing that one ends its calls. */
   register(driver: DraDriver): void {
     this.#drivers.set(driver.name, driver);
   }
@@ -50,7 +50,7 @@ export class NodeDrivers {
     throw new StateletError('Unavailable', `DRA driver ${name} is not registered`);
   }
 
-  /** What the drivers of the claim have prepared. Rejects when all have answered. */
+  /** Resolves to the devices by driver. If one fails, it rejects only when all drivers have answered. */
   async prepare(claim: ClaimState, asker: string, signal: AbortSignal): Promise<ClaimState['drivers']> {
     const drivers = new Map<string, readonly ClaimDevice[]>();
     const work = Object.keys(claim.drivers).map(async (name) => {
@@ -73,7 +73,7 @@ export class NodeDrivers {
     );
   }
 
-  /** Resolves to whether something is told that was not before. */
+  /** Returns whether the health of a device has changed. */
   toldHealth(driver: string, told: readonly ToldHealth[]): boolean {
     const now = this.#context.clock.now();
     const before = this.#health.get(driver);

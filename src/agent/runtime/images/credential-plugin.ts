@@ -60,7 +60,7 @@ export class CredentialPlugin {
   readonly #asking = new Map<string, Promise<PluginAnswer>>();
   readonly #closing = new AbortController();
   /** The problem that was told last. */
-  #told: string | undefined;
+  #reported: string | undefined;
 
   constructor(context: AgentContext, provider: CredentialProvider, surroundings: PluginSurroundings) {
     this.#context = context;
@@ -77,7 +77,7 @@ export class CredentialPlugin {
       const account = await this.#account(pod);
       if (account === 'not to be asked') return [];
       const credentials = this.#kept(image, account) ?? (await this.#ask(image, account));
-      this.#told = undefined;
+      this.#reported = undefined;
       return account ? credentials.map((one) => ({ ...one, source: account.source })) : credentials;
     } catch (error) {
       if (!this.#closing.signal.aborted) this.#tell(image, errorMessage(error));
@@ -188,8 +188,8 @@ export class CredentialPlugin {
 
   /** Once for each problem: a pull that fails is tried again and again. */
   #tell(image: string, problem: string): void {
-    if (this.#told === problem) return;
-    this.#told = problem;
+    if (this.#reported === problem) return;
+    this.#reported = problem;
     const { name } = this.#provider;
     const effect = 'images are pulled without its credentials';
     this.#context.logger.warn(

@@ -1,4 +1,4 @@
-/** The memory manager with the policy Static: who has which memory, remembered in `memory_manager_state`. */
+/** The memory manager with the policy Static: which container has which memory, kept in `memory_manager_state`. */
 import type { NumaMemory, MemoryBlock } from '../../policies/memory-manager/numa-memory.ts';
 import type { MemoryAssignments, MemoryState } from '../../policies/memory-manager/memory-state.ts';
 import {
@@ -18,11 +18,11 @@ import type { StoredText } from '../../../system/newest-file.ts';
 import type { StateFile } from '../node/state-file.ts';
 import { memoryStateFile } from './memory-state-file.ts';
 
-/** What others may know of it: PodResources. */
+/** What PodResources reads. */
 export interface HeldMemoryBlocks {
   /** What containers may get. */
   readonly allocatable: readonly MemoryBlock[];
-  /** What the container has; empty where it has none of its own. */
+  /** The memory that is reserved for the container; empty if there is none. */
   held(uid: string, container: string): readonly MemoryBlock[];
 }
 
@@ -47,8 +47,8 @@ export class MemoryManager implements HintProvider, HeldMemoryBlocks {
   }
 
   /**
-   * Goes on with what a former agent has assigned. `machine`: with no container on it. Throws as FailedPrecondition where that does not fit
-   * this machine or these settings.
+   * Continues with the assignments of a former agent. `machine`: with no container on it. Throws FailedPrecondition if they do
+   * not match the machine or the settings.
    */
   static open(stored: StoredText, machine: NumaMemory, measurements?: PlacementMeasurements): MemoryManager {
     const file = memoryStateFile(stored, 'Static');
@@ -77,7 +77,7 @@ export class MemoryManager implements HintProvider, HeldMemoryBlocks {
     }
   }
 
-  /** A next agent has to know whose the memory is before a container uses it. */
+  /** The file must have the assignment before the container uses the memory: a next agent reads it. */
   complete(): Promise<void> | undefined {
     return this.#file.isSaved(this.#state) ? undefined : this.#save();
   }
@@ -105,7 +105,7 @@ export class MemoryManager implements HintProvider, HeldMemoryBlocks {
     return blocksOf(this.#state, uid, container) ?? [];
   }
 
-  /** UIDs of the pods that have memory of their own. */
+  /** UIDs of the pods for which memory is reserved. */
   get pods(): readonly string[] {
     return [...this.#state.assigned.keys()];
   }

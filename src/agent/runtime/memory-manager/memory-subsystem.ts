@@ -1,10 +1,10 @@
-/** What memory on certain NUMA nodes is for a node. */
+/** Sets the NUMA nodes of a container's memory in its configuration. */
 import { cpuSet, cpuSetString } from '../../policies/cpus/cpu-set.ts';
 import { podOfUID } from '../node/compose-node.ts';
 import type { PodSubsystem } from '../node/pod-node.ts';
 import type { MemoryManager } from './memory-manager.ts';
 
-/** The topology manager takes back what it has assigned. */
+/** The topology manager assigns and frees the memory. */
 export function memorySubsystem(memory: MemoryManager): PodSubsystem {
   return {
     name: 'memory',

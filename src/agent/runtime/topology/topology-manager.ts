@@ -1,4 +1,4 @@
-/** Asks all parts of a node that give containers devices, CPUs or memory, so that a container has them near each other. */
+/** Has devices, CPUs and memory chosen for containers, so that those of a container are near each other. */
 import { mergeHints, type MergeSettings, type TopologyPolicy } from '../../policies/topology/merge-hints.ts';
 import type { TopologyHint } from '../../policies/topology/topology-hint.ts';
 import { type Rejection, UNEXPECTED_ADMISSION_ERROR } from '../../policies/admission/rejection.ts';
@@ -17,9 +17,9 @@ export interface TopologyManagerOptions extends Omit<MergeSettings, 'policy'> {
 }
 
 /**
- * Of each container, init containers first: ask for hints, merge them, set aside where the best one says. All this is one step of the event
- * loop, so that pods do not take from each other what has been offered to them. A plugin that takes its time is called afterwards, and holds up its
- * own pod alone.
+ * For each container, init containers first, it asks all providers for hints, merges them, and has devices, CPUs and memory set
+ * aside on the nodes of the best hint. This is one synchronous step, so that no other pod can take what hints have offered.
+ * Plugins are called afterwards, so that a slow one delays only its pod.
  */
 export class TopologyManager implements PodSubsystem {
   readonly name = 'topology manager';
@@ -31,7 +31,7 @@ export class TopologyManager implements PodSubsystem {
 
   admit(pod: Pod, signal: AbortSignal): PodAdmission {
     const measured = this.#options.measurements?.admission();
-    // As with the kubelet, without a policy nothing could have been anywhere else.
+    // As with the kubelet, a refusal without a policy does not count as a failed alignment.
     const isPlaced = this.#options.policy !== 'none';
     const refused = (error: unknown) => {
       measured?.(isPlaced ? 'failure' : 'success');
@@ -51,7 +51,10 @@ export class TopologyManager implements PodSubsystem {
     }
   }
 
-  /** Where a file cannot be written now, it has this with its next change. A next agent finds there a pod that is gone. */
+  /**
+   * If a state file cannot be written now, its next write has the change. Until then it names a pod that is gone, which a next
+   * agent frees.
+   */
   withdraw(uid: string): boolean {
     const hadSome = this.#options.providers.some((provider) => provider.holds(uid));
     if (hadSome) this.release(uid).catch(() => undefined);
@@ -74,7 +77,7 @@ export class TopologyManager implements PodSubsystem {
     if (scope === 'pod') this.#tellAligned(true);
   }
 
-  /** Only this policy promises that all is on one node. */
+  /** Only single-numa-node guarantees that everything is on one node. */
   #tellAligned(isAligned: boolean): void {
     const { policy, scope, measurements } = this.#options;
     if (policy === 'single-numa-node') measurements?.aligned(scope, 'numa_node', isAligned);
@@ -93,7 +96,7 @@ export class TopologyManager implements PodSubsystem {
   }
 }
 
-/** One after the other; undefined where none has anything to wait for. */
+/** Calls `complete` of one provider after the other; undefined if none has anything to wait for. */
 function completed(
   [provider, ...others]: readonly HintProvider[],
   pod: Pod,

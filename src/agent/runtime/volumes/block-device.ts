@@ -1,6 +1,6 @@
 /**
- * The block device of a volume, as a pod has it: a link in the pod's folder names it for containers, and a mount of it beside that of other
- * pods is held by a loop device, so that its number is given to no other device meanwhile.
+ * The block device of a volume for a pod. A link in the pod's folder names it for containers. A bind mount of it, beside those of
+ * other pods, is held by a loop device, so that the kernel gives its number to no other device.
  */
 // oxlint-disable-next-line no-restricted-imports -- reads files of the kernel
 import { readdir, readFile, readlink, rm, rmdir, stat, symlink, unlink, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { type DevicePaths, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 const COMMAND_LIMIT_MS = 60_000;
 const HOLDERS = '/sys/block';
 
-/** What is to be there before the device may be: by it a later agent knows of the device. */
+/** Makes the link before the device: by the link a later agent finds the device. */
 export async function linkDevice({ link }: Pick<DevicePaths, 'link'>, device: string): Promise<void> {
   const before = await ifThere(readlink(link));
   if (before === device) return;
@@ -24,7 +24,7 @@ export async function linkDevice({ link }: Pick<DevicePaths, 'link'>, device: st
   await symlink(device, link);
 }
 
-/** The device must be linked. Does nothing where that was done before. */
+/** Mounts and holds the device, which must be linked. Does nothing if that was done before. */
 export async function mapDevice({ mount }: Pick<DevicePaths, 'mount'>, device: string): Promise<void> {
   const found = await ifThere(stat(device));
   if (found?.isBlockDevice() !== true)
@@ -37,7 +37,7 @@ export async function mapDevice({ mount }: Pick<DevicePaths, 'mount'>, device: s
   if ((await holderOf(mount)) === undefined) await losetup('-f', mount);
 }
 
-/** The link stays, until it is certain that nothing of the device is left. */
+/** The link stays until mount and loop device are gone. */
 export async function unmapDevice({ mount }: Pick<DevicePaths, 'mount'>): Promise<void> {
   const holder = await holderOf(mount);
   if (holder !== undefined) await losetup('-d', holder);

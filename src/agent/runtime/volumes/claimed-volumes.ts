@@ -36,9 +36,8 @@ export interface ClaimedVolumesOptions {
 }
 
 /**
- * Volumes with a PersistentVolumeClaim. What a claim leads to cannot change while its pod is there, so it is asked for until it is
- * known, and then recorded in the pod's folder: neither a restart of the agent nor the deletion of the claim troubles a pod that has
- * started.
+ * Volumes with a PersistentVolumeClaim. The PersistentVolume of a claim cannot change while a pod uses it. So it is read once and
+ * recorded in the pod's folder: a pod that has started needs neither the claim nor the API server any more.
  */
 export class ClaimedVolumes {
   readonly #options: ClaimedVolumesOptions;
@@ -51,7 +50,10 @@ export class ClaimedVolumes {
     this.#options = options;
   }
 
-  /** What the volume's claim leads to; undefined for a volume without a claim. Rejects with a MountProblem while that is not known. */
+  /**
+   * The PersistentVolume of the volume's claim; undefined for a volume without a claim. Rejects with a MountProblem while the
+   * claim is not bound.
+   */
   async find(
     pod: Pod,
     volume: Volume,
@@ -84,7 +86,7 @@ export class ClaimedVolumes {
     await work;
   }
 
-  /** What has been found; undefined for a volume without a claim. */
+  /** What `find` has found; undefined for a volume without a claim. */
   of(uid: string, volumeName: string): ClaimedVolume | undefined {
     return this.#known.get(uid)?.get(volumeName);
   }

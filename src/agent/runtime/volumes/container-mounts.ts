@@ -194,8 +194,8 @@ const TERMINATION_MODE = 0o666;
 const INSTANCES_KEPT = 3;
 
 /**
- * Writes the file in place, not by renaming: running containers have mounted this very file. They may have written any amount into it,
- * and no more of it is read than would be right.
+ * Writes the file in place, not by renaming, because running containers have mounted this file. They may have written much into
+ * it, so no more than the right length of it is read.
  */
 export async function writeHostsFile(file: string, content: string): Promise<void> {
   const handle = await open(file, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, HOSTS_MODE);

@@ -9,7 +9,7 @@ import { errorMessage, StateletError } from '../../../types/errors.ts';
 import { CommandError, runCommand } from '../../../system/run-command.ts';
 import { errnoCode } from '../../../system/system-errors.ts';
 
-/** A filesystem that hangs must not hold up a pod for ever. */
+/** A filesystem that hangs must not delay a pod for ever. */
 const TIMEOUT_MS = 60_000;
 
 /** Does not resolve symbolic links in paths: exactly the checked path is mounted. */

@@ -22,7 +22,7 @@ export interface PodVolumesParts {
   readonly disk: VolumeDisk;
 }
 
-/** Sets up the volumes of pods by their kinds, and knows which have been. */
+/** Sets up the volumes of pods by their kinds, and remembers which are set up. */
 export class PodVolumes {
   readonly #context: AgentContext;
   readonly #parts: PodVolumesParts;
@@ -65,7 +65,7 @@ export class PodVolumes {
     throw new StateletError(errorKind(first.reason), message, { cause: first.reason });
   }
 
-  /** As with the kubelet there is no event: the volumes may still be on their way. */
+  /** As with the kubelet there is no event: the set-up may still be under way. */
   #refuseUnmounted(pod: Pod): void {
     const { metadata } = pod;
     const names = this.unmounted(pod);
@@ -97,7 +97,7 @@ export class PodVolumes {
     });
   }
 
-  /** Before volumes are removed: what is being done for one of them would make it anew. */
+  /** Waits for set-ups that are under way, before volumes are removed: a set-up would make a volume again. */
   async letRest(uid: string): Promise<void> {
     const isAtRest = await this.#withinLimit(undefined, async () => {
       await this.#states.atRest(uid);
@@ -108,14 +108,14 @@ export class PodVolumes {
     this.#states.forget(uid);
   }
 
-  /** The pod has it, and containers go on with what is there. */
+  /** Containers go on with the volume as it is. */
   #isRefreshedBeside({ metadata: { uid } }: Pod, volume: Volume): boolean {
     if (this.#states.of(uid, volume.name).readyAs !== JSON.stringify(volume)) return false;
     const claimed = this.#parts.claims?.of(uid, volume.name);
     return kindOf({ volume, claimed }).isRefreshedBeside === true;
   }
 
-  /** A failure is told by an event. Where the last one is under way still, it is not asked for again. */
+  /** Sets the volume up again; a failure becomes an event. Does nothing while the last refresh is under way. */
   #refresh(pod: Pod, volume: Volume, paths: PodPaths, signal: AbortSignal): void {
     const { uid } = pod.metadata;
     const { isKeptFresh = false, underWay } = this.#states.of(uid, volume.name);

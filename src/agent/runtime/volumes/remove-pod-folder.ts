@@ -1,4 +1,4 @@
-/** Removes the folder of a pod with its volumes, whichever runtime the agent had that made it. */
+/** Removes the folder of a pod with its volumes, also one that an agent with another runtime has made. */
 // oxlint-disable-next-line no-restricted-imports -- reads files of the kernel
 import { readdir, readFile, readlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,10 +14,7 @@ interface VolumeRemoval {
   readonly csi: CsiMounts | undefined;
 }
 
-/**
- * Unmounts everything below the folder and removes it. Rejects where something stays mounted, and leaves what is in it: nothing is removed
- * from what is mounted.
- */
+/** Unmounts everything below the folder and removes it. Rejects if something stays mounted, and removes no files there. */
 export async function removePodFolder(uid: string, paths: PodPaths, parts: VolumeRemoval): Promise<void> {
   await tearDown(uid, paths, parts);
   await parts.disk.removeTree(paths.podDir);
@@ -29,7 +26,7 @@ export async function removeVolumes(uid: string, paths: PodPaths, parts: VolumeR
   await parts.disk.removeTree(paths.volumesDir);
 }
 
-/** What CSI drivers have mounted, they unmount themselves. */
+/** CSI drivers unmount their volumes themselves. */
 async function tearDown(uid: string, paths: PodPaths, { disk, csi }: VolumeRemoval): Promise<void> {
   const csiDirs = [paths.volumesDir, paths.devicesDir].map((dir) => join(dir, pluginFolder('csi')));
   const [csiDir = ''] = csiDirs;
@@ -55,8 +52,8 @@ async function unmapLocalDevices(disk: VolumeDisk, paths: PodPaths): Promise<voi
 }
 
 /**
- * The same for a pod of which the runtime of this agent knows nothing. Rejects also where containers of another runtime have files of the
- * folder mounted: they may run still.
+ * The same for a pod that this agent's runtime does not know. Also rejects if containers of another runtime have files of the
+ * folder mounted, since they may still run.
  */
 export async function removeForeignPodFolder(uid: string, paths: PodPaths, proc = '/proc'): Promise<void> {
   await refuseUsedFolder(uid, paths, proc);
@@ -82,7 +79,7 @@ export async function processWithMounts(
 ): Promise<{ readonly pid: string; readonly part: string } | undefined> {
   const seen = new Set([await readlink(`${proc}/self/ns/mnt`).catch(() => '')]);
   for (const pid of (await readdir(proc)).filter((name) => /^\d+$/.test(name))) {
-    // Processes come and go, and those of other users are theirs to know.
+    // The process may have ended, or may belong to another user.
     const namespace = await readlink(`${proc}/${pid}/ns/mnt`).catch(() => undefined);
     if (namespace === undefined || seen.has(namespace)) continue;
     seen.add(namespace);

@@ -12,9 +12,9 @@ import { ifThere } from '../../../system/system-errors.ts';
 const MODE_BITS = 0o7777;
 
 /**
- * Opens the path of `names` below `volume`. Symbolic links are followed within the volume. Missing folders are made, with the mode
- * of the volume's root. Rejects where the path leads out of the volume, or a part of it becomes a link meanwhile. The handle stands
- * for a place and cannot be read; the caller closes it.
+ * Opens the path of `names` below `volume`. Symbolic links are followed within the volume. Missing folders are made, with the
+ * mode of the volume's root. Rejects where the path leads out of the volume, or a part of it becomes a link meanwhile. The handle
+ * (O_PATH) cannot be read; the caller closes it.
  */
 export async function openInVolume(volume: string, names: readonly string[]): Promise<FileHandle> {
   const root = await realpath(volume);

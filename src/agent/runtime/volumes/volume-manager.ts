@@ -34,9 +34,8 @@ export interface VolumeManagerParts
 }
 
 /**
- * The files of pods below `<rootDir>/pods/<uid>`: volumes, `/etc/hosts`, termination messages. What is in memory only spares work:
- * files and mounts are looked up where this agent has not made them, so that it can continue the work of a killed one. Calls for one
- * pod must not overlap.
+ * The files of pods below `<rootDir>/pods/<uid>`: volumes, `/etc/hosts`, termination messages. What it keeps in memory only
+ * spares work: it finds files and mounts of an earlier agent on the disk and in the kernel. Calls for one pod must not overlap.
  */
 export class VolumeManager {
   /** What containers get of the files of their pod. */
@@ -67,17 +66,17 @@ export class VolumeManager {
   }
 
   /**
-   * Before the first container of the pod starts, and on every sync: sets up the volumes that its containers mount, and updates the
-   * files that the agent writes into them. An event tells each failure. Rejects where a volume has not been set up, after two minutes
-   * at the latest: what hangs goes on then, the next call waits for it, and so does the removal of the volumes. As with the kubelet,
-   * only the first set-up of a volume is needed: files that cannot be brought up to date stay as they are.
+   * Before the first container of the pod starts, and on every sync: sets up the volumes that its containers mount, and updates
+   * the files that the agent writes into them. Each failure becomes an event. Rejects if a volume could not be set up, after two
+   * minutes at the latest. A set-up that hangs goes on; the next call and the removal of the volumes wait for it. As with the
+   * kubelet, only the first set-up of a volume is needed: files that cannot be brought up to date stay as they are.
    */
   async mountPod(pod: Pod, signal: AbortSignal): Promise<void> {
     const mount = async () => this.#volumes.mount(pod, await this.#pathsOf(pod.metadata.uid), signal);
-    await this.#limit.heed(pod, mount, signal);
+    await this.#limit.enforce(pod, mount, signal);
   }
 
-  /** What the claim of the pod's volume leads to; undefined for a volume without a claim, and while that is not known. */
+  /** The PersistentVolume of the volume's claim; undefined for a volume without a claim, and while it is not known. */
   claimed(uid: string, volume: string): ClaimedVolume | undefined {
     return this.#parts.claims?.of(uid, volume);
   }
@@ -87,7 +86,10 @@ export class VolumeManager {
     return this.#parts.claims?.groupsOf(uid) ?? [];
   }
 
-  /** A file of an emptyDir from which variables of a container are read. The pod must not learn of other files on the node. */
+  /**
+   * A file of an emptyDir from which variables of a container are read. Errors must not reveal other files of the node to the
+   * pod.
+   */
   async envFile(pod: Pod, { volumeName, path }: FileKeyRef): Promise<EnvFile> {
     if (!usedVolumes(pod).some(({ name }) => name === volumeName)) {
       const message = `cannot find the volume "${volumeName}" referenced by FileKeyRef`;

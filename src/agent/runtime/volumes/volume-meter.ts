@@ -7,12 +7,12 @@ interface MeteredVolume {
   readonly isBlock: boolean;
 }
 
-/** Measures what the kubelet would count as mounting and unmounting a volume. Without measurements it remembers nothing. */
+/** Measures what the kubelet counts as mounting and unmounting a volume. Without measurements it does nothing. */
 export class VolumeMeter {
   readonly #measurements: VolumeMeasurements | undefined;
   /** The kinds of the volumes that are mounted, by the UIDs of pods and the names of the volumes. */
   readonly #mounted = new Map<string, Map<string, MeteredVolume>>();
-  /** Those that have not been mounted yet. */
+  /** The volumes that have not been mounted yet. */
   readonly #wanted = new Map<string, Map<string, Stopwatch>>();
 
   constructor(measurements: VolumeMeasurements | undefined) {

@@ -39,7 +39,7 @@ class PodWatch {
   readonly #watched: WatchedPods;
   readonly #response: ServerResponse;
   /** As the client knows them, by UID. */
-  #told = new Map<string, ServedPod>();
+  #sent = new Map<string, ServedPod>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(watched: WatchedPods, response: ServerResponse) {
@@ -63,15 +63,15 @@ class PodWatch {
   }
 
   #tellChanges(): void {
-    const before = this.#told;
-    this.#told = new Map(Array.from(this.#watched.pods(), (served) => [served.pod.metadata.uid, served]));
-    for (const [uid, served] of this.#told) {
+    const before = this.#sent;
+    this.#sent = new Map(Array.from(this.#watched.pods(), (served) => [served.pod.metadata.uid, served]));
+    for (const [uid, served] of this.#sent) {
       const known = before.get(uid);
       if (known === undefined) this.#write({ type: 'ADDED', object: shownPod(served) });
       else if (!isSame(known, served)) this.#write({ type: 'MODIFIED', object: shownPod(served) });
     }
     for (const [uid, served] of before)
-      if (!this.#told.has(uid)) this.#write({ type: 'DELETED', object: shownPod(served) });
+      if (!this.#sent.has(uid)) this.#write({ type: 'DELETED', object: shownPod(served) });
   }
 
   #write(change: PodChange): void {

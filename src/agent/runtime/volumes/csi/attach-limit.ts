@@ -9,7 +9,7 @@ import { podFields } from '../../../../types/logger.ts';
 import type { ClaimedVolumes } from '../claimed-volumes.ts';
 import type { CsiMounts } from '../kinds/volume-kind.ts';
 
-/** A controller has as long to find room for a volume as the kubelet gives it. */
+/** As with the kubelet, a pod fails only when it has waited this long. */
 const PATIENCE_MS = 123_000;
 
 export interface AttachLimitParts {
@@ -19,11 +19,11 @@ export interface AttachLimitParts {
   readonly unmounted: (pod: Pod) => readonly string[];
 }
 
-/** Rejects pods that wait for a volume of which the node can have no more. */
+/** Rejects pods that wait for a volume although the node can have no more volumes of its driver. */
 export class AttachLimit {
   readonly #context: AgentContext;
   readonly #parts: AttachLimitParts;
-  /** Since when pods lack a volume, by UID. Unix ms. */
+  /** Since when pods wait for a volume, by UID. Unix ms. */
   readonly #lacking = new Map<string, number>();
 
   constructor(context: AgentContext, parts: AttachLimitParts) {
@@ -31,8 +31,10 @@ export class AttachLimit {
     this.#parts = parts;
   }
 
-  /** `work` gives the pod its volumes. Rejects as it does, or because of the limit, once the pod has lacked a volume for two minutes. */
-  async heed(pod: Pod, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  /**
+   * `work` sets up the pod's volumes. Rejects with its error, or because of the limit once the pod has waited for two minutes.
+   */
+  async enforce(pod: Pod, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
     const { clock } = this.#context;
     const { uid } = pod.metadata;
     const since = this.#lacking.get(uid) ?? clock.now();

@@ -30,7 +30,10 @@ export function blockPaths(csiDir: string, name: string) {
   };
 }
 
-/** Nothing of the volume is published or staged any more, and nothing is mounted where it was. What the driver has left of its own in the folder of pods stays. */
+/**
+ * Must be called when the volume is neither published nor staged and nothing is mounted. Files that the driver has left in the
+ * folder of pods stay.
+ */
 export async function removeBlockFolders(
   disk: VolumeDisk,
   paths: ReturnType<typeof blockPaths>,
@@ -40,7 +43,7 @@ export async function removeBlockFolders(
   await removeEmptyBlockFolders(disk, paths);
 }
 
-/** Without anything in them. That of the volume goes last: by it the others are found. */
+/** Only empty folders are removed. The volume's folder goes last: by it an agent finds the others. */
 export async function removeEmptyBlockFolders(
   disk: VolumeDisk,
   paths: ReturnType<typeof blockPaths>,

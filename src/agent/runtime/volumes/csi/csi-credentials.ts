@@ -1,4 +1,4 @@
-/** Secrets and tokens that a CSI driver gets with a volume. Nothing of them may get into logs, events or errors. */
+/** Secrets and tokens that a CSI driver gets with a volume. They must not appear in logs, events or errors. */
 import { CSI_TOKENS_KEY, type SecretReference } from '../../../policies/volumes/csi-source.ts';
 import type { ApiObjects, StorageObjects } from '../../../../types/api-objects.ts';
 import { errorMessage, StateletError } from '../../../../types/errors.ts';

@@ -16,12 +16,12 @@ export class CsiDriverRegistry {
     if (this.#drivers.get(driver.name) === driver) this.#drivers.delete(driver.name);
   }
 
-  /** Of the driver of that name; undefined where none is registered. */
+  /** The version of the driver; undefined if no driver of that name is registered. */
   versionOf(name: string): string | undefined {
     return this.#drivers.get(name)?.version;
   }
 
-  /** `step`: what cannot be done without it. */
+  /** Throws if it is not registered. `step`: for the error. */
   get(name: string, step: string): CsiDriver {
     const driver = this.#drivers.get(name);
     if (driver !== undefined) return driver;

@@ -9,19 +9,19 @@ import { BLOCK_FOLDER, blockPaths, NO_VOLUMES, removeEmptyBlockFolders } from '.
 import { removeMountPoint } from './csi-mount-point.ts';
 import { type CsiVolumeKey, readVolData, type VolData, volumeOf } from './vol-data.ts';
 
-/** What is there must be known before the first volume is unstaged. */
+/** They must be known before the first volume is unstaged. */
 export interface FoundCsiVolumes {
   readonly published: readonly (CsiVolumeKey & { readonly podUID: string })[];
   readonly staged: readonly CsiVolumeKey[];
-  /** Of some published volumes it cannot be read which they are. */
-  readonly isInPart: boolean;
+  /** Some `vol_data.json` of a published volume cannot be read. */
+  readonly hasUnreadable: boolean;
 }
 
 const FOLDERS_AT_A_TIME = 8;
 
 type Read = (folder: string) => Promise<VolData | 'broken' | undefined>;
 
-/** A broken record is told, and what it is about stays. */
+/** Logs each `vol_data.json` that is broken, and leaves its volume alone. */
 export async function findCsiVolumes(
   disk: VolumeDisk,
   folders: { readonly rootDir: string; readonly stagingDir: string },
@@ -38,22 +38,22 @@ export async function findCsiVolumes(
     ...(await stagedBlocks(disk, stagingDir, read)),
   ];
   const published: FoundCsiVolumes['published'][number][] = [];
-  let isInPart = false;
+  let hasUnreadable = false;
   const podsDir = join(rootDir, 'pods');
   await eachOf(await disk.subfolderNames(podsDir), FOLDERS_AT_A_TIME, async (podUID) => {
     for (const folder of await subfolders(disk, join(podsDir, podUID, 'volumes', pluginFolder('csi')))) {
       const data = await read(folder);
-      if (data === 'broken') isInPart = true;
+      if (data === 'broken') hasUnreadable = true;
       else if (data && data.volumeLifecycleMode !== 'Ephemeral')
         published.push({ ...volumeOf(data), podUID });
     }
     for (const blockName of await disk.linkNames(join(podsDir, podUID, BLOCK_FOLDER, pluginFolder('csi')))) {
       const data = await read(blockPaths(stagingDir, blockName).dataDir);
-      if (data === 'broken') isInPart = true;
+      if (data === 'broken') hasUnreadable = true;
       else if (data) published.push({ ...volumeOf(data), blockName, podUID });
     }
   });
-  return { published, staged, isInPart };
+  return { published, staged, hasUnreadable };
 }
 
 async function stagedIn(disk: VolumeDisk, stagingDir: string, read: Read): Promise<readonly CsiVolumeKey[]> {
@@ -62,7 +62,7 @@ async function stagedIn(disk: VolumeDisk, stagingDir: string, read: Read): Promi
   const ofDrivers = await Promise.all(drivers.map((name) => subfolders(disk, join(stagingDir, name))));
   await eachOf(ofDrivers.flat(), FOLDERS_AT_A_TIME, async (folder) => {
     const data = await read(folder);
-    // An agent was killed before its driver was asked for anything, or after that had undone it.
+    // Without `vol_data.json` no driver has staged anything here, or it is unstaged.
     if (data === undefined) await removeMountPoint(disk, join(folder, STAGED)).catch(() => undefined);
     else if (data !== 'broken') staged.push(volumeOf(data));
   });
@@ -76,7 +76,7 @@ async function stagedBlocks(disk: VolumeDisk, csiDir: string, read: Read): Promi
   );
   await eachOf(names, FOLDERS_AT_A_TIME, async (blockName) => {
     const data = await read(blockPaths(csiDir, blockName).dataDir);
-    // As for other volumes: nothing was asked of its driver, or all of that is undone.
+    // As for other volumes: no driver has staged anything here, or it is unstaged.
     if (data === undefined) await removeEmptyBlockFolders(disk, blockPaths(csiDir, blockName));
     else if (data !== 'broken') staged.push({ ...volumeOf(data), blockName });
   });

@@ -1,4 +1,4 @@
-/** Volumes of CSI drivers that have grown: the driver makes use of the new size on this node, and the claim is told. */
+/** Expands volumes of CSI drivers on this node (`NodeExpandVolume`), and writes the result into the claim's status. */
 import { isUncertain, type CsiSource, volumeCapability } from '../../../policies/volumes/csi-source.ts';
 import {
   growthBegun,
@@ -36,7 +36,7 @@ export interface GrowingVolume extends Pick<PodVolume, 'pod' | 'volume'> {
 export class CsiGrowth {
   readonly #context: AgentContext;
   readonly #parts: CsiGrowthParts;
-  /** The sizes that drivers do not give volumes while these are in use, by the paths of those. */
+  /** Sizes to which a driver cannot expand a volume that is in use, by the path of the volume. */
   readonly #refused = new Map<string, string>();
 
   constructor(context: AgentContext, parts: CsiGrowthParts) {
@@ -44,7 +44,7 @@ export class CsiGrowth {
     this.#parts = parts;
   }
 
-  /** Resolves to whether the volume may grow. Never rejects: a pod goes on with a volume that is smaller than it could be. */
+  /** Resolves to whether the driver can expand volumes. Never rejects: a pod can use a volume that was not expanded. */
   async follow(volume: GrowingVolume): Promise<boolean> {
     const { pod, name, source } = volume;
     try {
@@ -58,7 +58,7 @@ export class CsiGrowth {
     return true;
   }
 
-  /** The volume is not in the pod any more. */
+  /** The volume is not published in the pod any more. */
   forget(targetPath: string): void {
     this.#refused.delete(targetPath);
   }
@@ -68,7 +68,7 @@ export class CsiGrowth {
     const { objects } = this.#parts;
     const { namespace } = pod.metadata;
     const claim = await objects.persistentVolumeClaim(namespace, claimNameOf(pod, volume.volume) ?? '');
-    // Most claims have nothing to do: their volumes are not read.
+    // Most claims are not being expanded: their PersistentVolumes are not read.
     if (claim?.status?.allocatedResourceStatuses?.storage === undefined) return;
     const persistentVolume = await objects.persistentVolume(name);
     const size = persistentVolume && sizeToGrowTo(claim, persistentVolume);

@@ -1,4 +1,7 @@
-/** The folder on which a CSI driver mounts, with `vol_data.json` beside it. Nothing in it is ever removed: a mount that was overlooked would lose its files. */
+/**
+ * The folder on which a CSI driver mounts, with `vol_data.json` beside it. Files in it are never removed: they may be those of a
+ * mount that the agent does not see.
+ */
 import { dirname } from 'node:path';
 import { errnoCode } from '../../../../system/system-errors.ts';
 import { isUncertain } from '../../../policies/volumes/csi-source.ts';
@@ -6,7 +9,7 @@ import { errorKind, errorMessage, StateletError } from '../../../../types/errors
 import type { VolumeDisk } from '../volume-disk.ts';
 import { removeVolData } from './vol-data.ts';
 
-/** Throws where nothing is to be mounted there or below any more, and something is. */
+/** Throws if something is still mounted there or below. */
 export async function refuseMounted(disk: VolumeDisk, target: string, what: string): Promise<void> {
   const mounted = [...(await disk.mountedPaths())];
   const left = mounted.find((path) => path === target || path.startsWith(`${target}/`));
@@ -14,7 +17,7 @@ export async function refuseMounted(disk: VolumeDisk, target: string, what: stri
     throw new StateletError('FailedPrecondition', `${what}, but ${left} is still mounted`);
 }
 
-/** What the driver has not done for certain leaves nothing behind: else all stays, until the driver has undone it. */
+/** After a call that has certainly failed, removes the folder. Otherwise it stays until the driver has undone the call. */
 export async function dropUnlessUncertain(
   disk: VolumeDisk,
   target: string,
@@ -25,7 +28,7 @@ export async function dropUnlessUncertain(
   await removeMountPoint(disk, target).catch(() => undefined);
 }
 
-/** And what is beside it. */
+/** Also removes `vol_data.json` and the folder of both. */
 export async function removeMountPoint(disk: VolumeDisk, target: string): Promise<void> {
   await removeEmpty(disk, target);
   await removeVolData(disk, dirname(target));

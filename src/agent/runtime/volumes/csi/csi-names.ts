@@ -1,9 +1,9 @@
-/** Names that are made of what a driver calls a volume. The API server and other agents make the same. */
+/** Names that are computed from a volume's handle, as the kubelet and the controllers compute them. */
 import { createHash } from 'node:crypto';
 import type { CsiSource } from '../../../policies/volumes/csi-source.ts';
 import type { Pod } from '../../../../types/kubernetes.ts';
 
-/** Of the VolumeAttachment. */
+/** The name of the VolumeAttachment. */
 export function attachmentName(
   { driver, handle }: Pick<CsiSource, 'driver' | 'handle'>,
   nodeName: string,
@@ -11,7 +11,7 @@ export function attachmentName(
   return `csi-${sha256(`${handle}${driver}${nodeName}`)}`;
 }
 
-/** How a driver knows a volume of the pod's own spec. */
+/** The handle of an inline volume. */
 export function inlineHandle({ metadata }: Pod, volume: { readonly name: string }): string {
   return `csi-${sha256(`${metadata.uid}${volume.name}`)}`;
 }

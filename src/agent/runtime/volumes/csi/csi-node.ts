@@ -1,4 +1,4 @@
-/** What CSI drivers do on this node for pods: volumes are published in the folders of pods. */
+/** Has CSI drivers publish volumes in the folders of pods. */
 import { dirname, join } from 'node:path';
 import { Subject } from 'rxjs';
 import { unlink } from 'node:fs/promises';
@@ -58,7 +58,7 @@ export interface CsiNodeParts {
 
 /** Keeps volumes staged as long as pods use them. */
 export interface CsiStaging {
-  /** Resolves to what the attachment says of the volume, once it is staged for this pod. */
+  /** Resolves to the attachment's publish context, once the volume is staged for this pod. */
   use(
     wish: {
       readonly pod: string;
@@ -68,10 +68,10 @@ export interface CsiStaging {
     },
     signal: AbortSignal,
   ): Promise<Texts>;
-  /** Nothing is published into the pod any more but the volumes of these names. */
+  /** Only the volumes of these names are still published in the pod. */
   leave(podUID: string, kept: ReadonlySet<string>): Promise<void>;
   waitOf(podUID: string): VolumeWait | undefined;
-  /** What the pod wants and is not staged. */
+  /** The volumes that the pod waits for. */
   awaited(podUID: string): readonly CsiSource[];
 }
 
@@ -88,9 +88,12 @@ export class CsiNode implements CsiMounts, PodWaits {
   readonly drivers = new CsiDriverRegistry();
   readonly staged: CsiStagedVolumes;
   readonly stats: CsiStats;
-  /** Told by the charts of its volumes as well. */
+  /** UIDs of pods; the charts of volumes report here as well. */
   readonly waitChanges = new Subject<readonly string[]>();
-  /** The node has as many volumes of the driver as it can have: it is asked how many these are, before schedulers choose again. */
+  /**
+   * Called when the node can have no more volumes of the driver: asks the driver for the limit again, so that the scheduler knows
+   * it.
+   */
   onLimit: (driver: string) => Promise<void> = () => Promise.resolve();
   readonly #waits: NotedWaits;
   readonly #growth: CsiGrowth;
@@ -125,7 +128,7 @@ export class CsiNode implements CsiMounts, PodWaits {
 
   async mount(request: Omit<VolumeSetUp, 'node'>, signal: AbortSignal): Promise<void> {
     const { pod, paths, volume: own, claimed, state } = request;
-    // Until it is known that it never changes.
+    // Set until the driver's object says that it needs no republishing.
     state.isKeptFresh = true;
     const source = sourceOf(pod, own, claimed);
     const name = csiVolumeName({ claimed, volume: own });
@@ -214,7 +217,7 @@ export class CsiNode implements CsiMounts, PodWaits {
       await linkDevice(target.device, target.path);
     }
     try {
-      // Not called off with the pod: the driver must have ended before it is asked to unpublish the volume.
+      // Not aborted when the pod ends: the driver must have answered before it is asked to unpublish the volume.
       const published = driver.publish(request);
       const wait = { uid: pod.metadata.uid, volume: uniqueVolumeName(source), step: 'published' } as const;
       await (volume.isPublished ? published : this.#waits.during(wait, published));
@@ -288,14 +291,14 @@ export class CsiNode implements CsiMounts, PodWaits {
     return { path: join(publishDir, pod.metadata.uid), dataDir, device: paths.device('csi', name) };
   }
 
-  /** A volume whose driver is away holds up no volume of another driver. */
+  /** A driver that is not connected does not delay the volumes of other drivers. */
   async #leave(podUID: string, dir: string, linksDir: string): Promise<void> {
     const dataDirs = (await this.#disk.linkNames(linksDir)).map((name) => this.staged.block(name).dataDir);
     const left = await Promise.all(
       [...(await subfolders(this.#disk, dir)), ...dataDirs].map((folder) => readVolData(this.#disk, folder)),
     );
     const kept = left.flatMap((data) => (data ? uniqueVolumeName(volumeOf(data)) : []));
-    // It is not known which volumes the others are.
+    // Without their `vol_data.json` it is not known which volumes these are.
     if (kept.length === left.length) await this.#staging?.leave(podUID, new Set(kept));
   }
 

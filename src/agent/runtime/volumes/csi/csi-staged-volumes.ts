@@ -1,4 +1,4 @@
-/** Volumes of CSI drivers that are attached and staged, below `plugins/kubernetes.io/csi`. Their charts ask for it. */
+/** Attaches and stages volumes of CSI drivers, below `plugins/kubernetes.io/csi`, for the charts of volumes. */
 import { dirname, join } from 'node:path';
 import { unlessAborted } from '../../../../system/promises.ts';
 import { sleep } from '../../../../system/timer.ts';
@@ -41,9 +41,9 @@ const ATTACH_PAUSE_MOST_MS = 7_000;
 
 interface VolumeToStage {
   readonly source: CsiSource;
-  /** What the attachment says of it. */
+  /** The publish context of the VolumeAttachment. */
   readonly publishContext: Texts;
-  /** Of the pod that wants it. */
+  /** The fsGroup of the pod that wants it. */
   readonly group: number | undefined;
 }
 
@@ -58,7 +58,7 @@ export class CsiStagedVolumes {
     this.#stagingDir = csiFolder(parts.rootDir);
   }
 
-  /** Resolves to what the attachment says of the volume, when it is attached. */
+  /** Resolves to the attachment's publish context when the volume is attached. */
   attached(source: CsiSource, reports: AttachReports, signal: AbortSignal): Promise<Texts> {
     return this.#measured('verify_controller_attached_volume', source.driver, () =>
       this.#attached(source, reports, signal),
@@ -79,7 +79,7 @@ export class CsiStagedVolumes {
     }
   }
 
-  /** Stages the volume where its driver wants that. Without it, what follows is the same. */
+  /** Stages the volume, if its driver stages volumes. */
   async stage({ source, publishContext, group }: VolumeToStage, signal: AbortSignal): Promise<void> {
     const { drivers, storage, disk } = this.#parts;
     const driver = drivers.get(source.driver, 'attacher.MountDevice failed to create newCsiDriverClient');
@@ -108,7 +108,7 @@ export class CsiStagedVolumes {
     }
   }
 
-  /** Nothing is asked for a volume that was not staged. */
+  /** Calls no driver for a volume that was not staged. */
   unstage(volume: CsiVolumeKey, signal: AbortSignal): Promise<void> {
     const operation = volume.blockName === undefined ? 'unmount_device' : 'unmap_device';
     return this.#measured(operation, volume.driver, () => this.#unstage(volume, signal));

@@ -3,7 +3,7 @@ import type { Clock } from '../../../../types/clock.ts';
 import type { CsiDriverRegistry } from './csi-driver-registry.ts';
 import type { CsiVolumeKey } from './vol-data.ts';
 
-/** As often as the kubelet asks: what it costs a driver is not known. */
+/** As often as the kubelet asks, since the call may be expensive for the driver. */
 const KEPT_MS = 60_000;
 
 interface KeptFigures {
@@ -23,7 +23,7 @@ export class CsiStats {
     this.#drivers = drivers;
   }
 
-  /** Undefined where the driver has none. Rejects where it fails, or is not there. */
+  /** Undefined if the driver has no figures. Rejects if the call fails, or the driver is not registered. */
   of({ driver, handle }: CsiVolumeKey, path: string): Promise<Required<FsStats> | undefined> {
     const nowMs = this.#clock.now();
     for (const [known, { atMs }] of this.#kept) if (nowMs - atMs >= KEPT_MS) this.#kept.delete(known);

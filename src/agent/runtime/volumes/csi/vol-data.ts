@@ -1,4 +1,7 @@
-/** `vol_data.json` beside what a CSI driver has mounted: with it a later agent can unmount the volume. The shape is the kubelet's. */
+/**
+ * `vol_data.json` beside what a CSI driver has mounted: with it a later agent can unmount the volume. The format is the
+ * kubelet's.
+ */
 import { join } from 'node:path';
 import { errorMessage, StateletError } from '../../../../types/errors.ts';
 import type { VolumeDisk } from '../volume-disk.ts';
@@ -11,7 +14,7 @@ export interface CsiVolumeKey {
   readonly blockName?: string | undefined;
 }
 
-/** Of a staged volume only the first two are there. */
+/** A staged volume has only the first two. */
 export interface VolData {
   readonly driverName: string;
   readonly volumeHandle: string;
@@ -33,7 +36,7 @@ export async function writeVolData(disk: VolumeDisk, folder: string, data: VolDa
   await disk.replaceFile(join(folder, FILE), `${JSON.stringify(data)}\n`, MODE);
 }
 
-/** Undefined where there is none. Rejects where it cannot be read: nothing may be removed then. */
+/** Undefined if there is none. Rejects if it cannot be read: then nothing beside it may be removed. */
 export async function readVolData(disk: VolumeDisk, folder: string): Promise<VolData | undefined> {
   const path = join(folder, FILE);
   const text = await disk.readFile(path, BYTES_MAX);

@@ -112,7 +112,7 @@ async function holds(volume: Opened, version: string, payload: Payload): Promise
     }
     return isSame;
   });
-  // Something else stands in place of one of its folders.
+  // Something else is in the place of one of its folders.
   return work.catch(() => false);
 }
 
@@ -232,7 +232,7 @@ async function pointTo(volume: Opened, version: string): Promise<void> {
   await replacing(volume, DATA, 'EISDIR', () => rename(draft, `${placeOf(volume)}/${DATA}`));
 }
 
-/** Where the work fails for what has the name, that is removed, and the work done again. */
+/** If the work fails because something else has the name, removes that, and does the work again. */
 async function replacing(
   volume: Opened,
   name: string,

@@ -12,8 +12,8 @@ import { giveVolumeToGroup } from './volume-group.ts';
 import type { PodVolume, VolumeKind, VolumeNode, VolumeSetUp } from './volume-kind.ts';
 
 /**
- * A folder of the node, of a PersistentVolume, that is mounted into the pod's folder. The pod's group gets its files before that: of an
- * agent that is killed meanwhile, the next one begins again.
+ * A `local` PersistentVolume: a folder of the node that is mounted into the pod's folder. Before that, its files get the pod's
+ * group. If the agent is killed meanwhile, the next one begins again.
  */
 export const localKind: VolumeKind = {
   isOfPod: true,

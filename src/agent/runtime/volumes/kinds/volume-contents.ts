@@ -43,8 +43,8 @@ export interface ContentsRequest {
 type Files = readonly VolumeFile[] | undefined;
 
 /**
- * Where the files of one kind of source come from: a `downwardAPI`, and with an API server a `configMap`, a `secret`, … It serves
- * volumes of that kind, and sources of that kind in projected volumes.
+ * Reads the files of one kind of source: `downwardAPI`, and with an API server `configMap`, `secret`, … Volumes of that kind use
+ * it, and sources of that kind in projected volumes.
  */
 export interface VolumeContents {
   files(source: VolumeProjection, request: ContentsRequest, signal: AbortSignal): Files | Promise<Files>;

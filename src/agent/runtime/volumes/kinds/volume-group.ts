@@ -16,8 +16,8 @@ interface GivenVolume {
 }
 
 /**
- * Gives the files below `path` to the pod's group, if it has one. As with the kubelet, the pod starts also where some cannot be given. Events
- * tell of a change that takes long.
+ * Gives the files below `path` to the pod's group, if it has one. As with the kubelet, the pod starts even if some files cannot
+ * be changed. An event says so if it takes long.
  */
 export async function giveVolumeToGroup(
   path: string,

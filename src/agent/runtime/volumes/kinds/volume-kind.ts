@@ -13,7 +13,7 @@ export interface VolumeState {
   readyAs?: string;
   /** The files that have been written, without the contents: those may be secret. `version`: the folder that has them. */
   written?: { readonly digest: string; readonly version: string };
-  /** Its content follows the pod and objects of the API server: it is set up again with every sync. */
+  /** Its content follows the pod and objects of the API server, so it is set up again in every sync. */
   isKeptFresh?: boolean;
   /** All its files have the SELinux label of the pod by the mount. */
   isLabelled?: boolean;
@@ -26,7 +26,7 @@ export interface PodVolume extends VolumeSource {
   readonly paths: PodPaths;
 }
 
-/** Files are written to plain folders then, and a part of a volume is given by its path. */
+/** For an agent that may not mount: it writes files to plain folders, and passes a part of a volume by its path. */
 export interface WithoutMounts {
   /** A folder in memory, for files that must not be on a disk. */
   readonly memoryDir?: string;
@@ -34,20 +34,20 @@ export interface WithoutMounts {
 
 /** What CSI drivers mount in the folders of pods. */
 export interface CsiMounts {
-  /** Publishes the volume. Again where that was done before: the driver then does nothing. */
+  /** Publishes the volume. If it is published already, the driver does nothing. */
   mount(volume: Omit<VolumeSetUp, 'node'>, signal: AbortSignal): Promise<void>;
-  /** Has drivers unpublish all that is in the pod's folder. Rejects where one cannot, and leaves what it has mounted. */
+  /** Has drivers unpublish all volumes in the pod's folder. Rejects if one fails, and leaves its mounts. */
   unmount(podUID: string, paths: Pick<PodPaths, 'volumesDir' | 'devicesDir' | 'device'>): Promise<void>;
   /**
-   * The names, in the API, of the volumes that are not attached for the pod, where a driver has said that the node can have no more of them;
-   * undefined where none has.
+   * The API names of the pod's volumes that are not attached because the node can have no more volumes of their driver; undefined
+   * if there are none.
    */
   beyondLimit(podUID: string): Promise<ReadonlySet<string> | undefined>;
   /** Whether the driver's mount of the volume is there. */
   isMounted(volume: PodVolume): Promise<boolean>;
 }
 
-/** What kinds need of the node. */
+/** What kinds of volumes need from the node. */
 export interface VolumeNode extends AgentContext {
   /** The node's allocatable resources. */
   readonly allocatable: ResourceList;
@@ -76,7 +76,7 @@ export interface VolumeKind {
    * and the next call waits until it has ended.
    */
   setUp(request: VolumeSetUp, signal: AbortSignal): Promise<void>;
-  /** Where it is set up again, the pod does not wait for it: another process does that. */
+  /** The pod does not wait when the volume is set up again, because another process does it. */
   readonly isRefreshedBeside?: boolean;
   /** Whether containers can use what is there though the last `setUp` has failed. Without this hook they cannot. */
   isUsable?(volume: PodVolume, node: VolumeNode): Promise<boolean>;
@@ -86,6 +86,6 @@ export interface VolumeKind {
   readonly isOfPod?: boolean;
   /** The mount where the runtime mounts something other than a folder. `image`: the runtime's id of the image that it mounts. */
   mount?(volume: PodVolume, plan: MountPlan, image: string): Mount;
-  /** Comes when nothing below the pod's folder is mounted any more, before the rest of its volumes is removed. */
+  /** Called when nothing below the pod's folder is mounted any more, before the rest of its volumes is removed. */
   tearDown?(paths: PodPaths): Promise<void>;
 }

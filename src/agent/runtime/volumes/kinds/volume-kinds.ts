@@ -26,7 +26,10 @@ export function kindOf(source: VolumeSource): VolumeKind {
   return setUpKinds[kindName(source)];
 }
 
-/** Nothing below the pod's folder is mounted any more: removes what kinds do not leave to the removal of the whole folder. */
+/**
+ * Called when nothing below the pod's folder is mounted any more: removes what needs more care than the removal of the whole
+ * folder.
+ */
 export async function tearDownVolumes(paths: PodPaths): Promise<void> {
   for (const kind of new Set(Object.values(setUpKinds))) await kind.tearDown?.(paths);
 }

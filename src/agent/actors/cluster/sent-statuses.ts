@@ -11,7 +11,7 @@ export interface Answer {
   readonly answeredAt: number;
 }
 
-interface Told {
+interface SentStatus {
   /** The newest version that the server has. */
   written?: number;
   /** A status was sent, perhaps in an earlier life of the pod. */
@@ -21,9 +21,9 @@ interface Told {
 }
 
 /** What the API server was told of the status of each pod, and what it answered. By the UID that the pod has there. */
-export class ToldStatuses {
+export class SentStatuses {
   readonly #clock: Clock;
-  readonly #told = new Map<string, Told>();
+  readonly #sent = new Map<string, SentStatus>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -31,16 +31,16 @@ export class ToldStatuses {
 
   /** The newest version that the server has. */
   get(uid: string): number | undefined {
-    return this.#told.get(uid)?.written;
+    return this.#sent.get(uid)?.written;
   }
 
   keys(): MapIterator<string> {
-    return this.#told.keys();
+    return this.#sent.keys();
   }
 
   /** The pod as the server has just answered with it; else as the watch has shown it (`seen`), where it has no status that could be lost. */
   recent(uid: string, seen: Pod | undefined): Answer | undefined {
-    const { answer, wasSent = false } = this.#told.get(uid) ?? {};
+    const { answer, wasSent = false } = this.#sent.get(uid) ?? {};
     if (this.#isRecent(answer)) return answer;
     return !wasSent && seen && hasNoStatusYet(seen)
       ? { pod: seen, answeredAt: this.#clock.now() }
@@ -63,7 +63,7 @@ export class ToldStatuses {
 
   /** Returns how often the server has refused the status of the pod for that reason, in a row. */
   refused(uid: string, problem: string): number {
-    const known = this.#told.get(uid)?.refusal;
+    const known = this.#sent.get(uid)?.refusal;
     const times = known?.problem === problem ? known.times + 1 : 1;
     this.#change(uid, { refusal: { problem, times } });
     return times;
@@ -81,8 +81,8 @@ export class ToldStatuses {
 
   /** Forgets pods that neither this node nor the API server knows any more, and answers that are too old. */
   tidy(pods: KnownPods, known: (uid: string) => boolean): void {
-    for (const uid of outdatedVersions({ written: this, pods, known })) this.#told.delete(uid);
-    for (const [uid, { answer }] of this.#told) if (!this.#isRecent(answer)) this.forgetAnswer(uid);
+    for (const uid of outdatedVersions({ written: this, pods, known })) this.#sent.delete(uid);
+    for (const [uid, { answer }] of this.#sent) if (!this.#isRecent(answer)) this.forgetAnswer(uid);
   }
 
   #isRecent(answer: Answer | undefined): boolean {
@@ -90,8 +90,8 @@ export class ToldStatuses {
     return ageMs >= 0 && ageMs < RECENT_MS;
   }
 
-  #change(uid: string, change: Partial<Told>): void {
-    this.#told.set(uid, { wasSent: false, ...this.#told.get(uid), ...change });
+  #change(uid: string, change: Partial<SentStatus>): void {
+    this.#sent.set(uid, { wasSent: false, ...this.#sent.get(uid), ...change });
   }
 }
 
