@@ -6,7 +6,7 @@ interface ProgramOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** Runs a program whose output nobody reads. Rejects where it fails; what it says is on standard error. */
+/** Runs a program and ignores its output. Rejects if it fails; its errors are on standard error. */
 export async function runProgram(
   program: string,
   args: readonly string[],

@@ -107,7 +107,7 @@ describe('the kubeconfig', () => {
     expect(report.problems).toEqual([]);
   });
 
-  test('no secret of it is told', async () => {
+  test('no secret of it is shown', async () => {
     const path = kubeconfig('https://127.0.0.1:1', authority.cert, { token: 'very-secret' });
     chmodSync(path, 0o600);
     const { report, findings } = await look({ kubeconfig: path });

@@ -18,7 +18,7 @@ export function livePods(sources: WhySources): LivePods {
   };
 }
 
-/** A pod that does not just run has with it what it does, as `statelet why` says it. */
+/** A pod that does not just run has the sentence of `statelet why`. */
 function listPods(sources: WhySources): readonly LivePod[] {
   const { supervisor, statusManager } = sources.agent;
   const events = Map.groupBy(sources.events(), ({ involvedObject: { uid = '' } }) => uid);

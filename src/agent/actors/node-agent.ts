@@ -120,7 +120,10 @@ export class NodeAgent {
     await this.#stopped.promise;
   }
 
-  /** Ends the pods for a shutdown of the node, group by group. What became of them is told before the agent, or the machine, ends. */
+  /**
+   * Ends the pods for a shutdown of the node, group by group. Their last statuses are written before the agent, or the machine,
+   * ends.
+   */
   async endGroups(): Promise<void> {
     if (this.shutdown === undefined) return;
     await this.shutdown.shutDown();
@@ -221,7 +224,10 @@ export class NodeAgent {
     };
   }
 
-  /** In a cluster, pods that end with the agent end as in a shutdown of the node: whoever made them is told that they are over. */
+  /**
+   * In a cluster, pods that end with the agent end as in a shutdown of the node, so that their controllers see that they have
+   * failed.
+   */
   #buildShutdown(): NodeShutdown | undefined {
     const { shutdownPeriods = [], cluster, shutdownRecord: record } = this.#options;
     const periods = shutdownPeriods.length === 0 && cluster ? [OWN_GRACE_PERIODS] : shutdownPeriods;

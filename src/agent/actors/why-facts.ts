@@ -1,4 +1,4 @@
-/** What is known of a pod, or of the node, for the answer to why it is as it is. */
+/** The facts about a pod or the node for `statelet why`. */
 import { stateName } from './transitions.ts';
 import { readyProblems } from '../policies/node/ready-problems.ts';
 import { evictionChoice, whyNode } from '../policies/why/why-node.ts';

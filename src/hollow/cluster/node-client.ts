@@ -37,7 +37,7 @@ export class NodeClient implements ApiServer {
     this.#rank = rank;
   }
 
-  /** The node is dead: nothing is sent any more, and what was sent is not answered. */
+  /** The node is dead: it sends nothing any more, and gets no answers to its requests. */
   cut(): void {
     this.#cut.abort();
   }

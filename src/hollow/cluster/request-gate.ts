@@ -1,11 +1,14 @@
-/** Lets so many requests of all nodes go to the API server at a time: what waits here has no time limit yet, what waits there has. */
+/**
+ * Limits the requests of all nodes that are under way to the API server. The time limit of a request begins when it is sent, not
+ * while it waits here.
+ */
 
-/** What comes first: a node that cannot renew its lease is taken for dead. */
+/** Heartbeats come first: a node that cannot renew its lease counts as dead. */
 const RANKS = ['heartbeat', 'main', 'event'] as const;
 export type RequestRank = (typeof RANKS)[number];
 
 const AT_ONCE = 64;
-/** One place in so many goes to others than heartbeats: a server that is slow would start no pod otherwise. */
+/** One place in four goes to other requests than heartbeats: otherwise no pod would start while the server is slow. */
 const FOR_OTHERS = 4;
 const OTHERS_FIRST = ['main', 'event', 'heartbeat'] as const;
 
@@ -32,7 +35,7 @@ export class RequestGate {
     }
   }
 
-  /** Whoever waits takes the place over. */
+  /** The next waiting request gets the place. */
   #leave(): void {
     this.#left += 1;
     for (const rank of this.#left % FOR_OTHERS === 0 ? OTHERS_FIRST : RANKS) {

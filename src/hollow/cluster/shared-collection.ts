@@ -1,4 +1,4 @@
-/** One watch at the API server, told to many readers: each hears only of its own objects, as by a watch of its own. */
+/** One watch at the API server for many readers: each gets only its own objects, as by a watch of its own. */
 import { Observable, type Subscriber, type Subscription } from 'rxjs';
 import { ApiError } from '../../agent/cluster/service/api-error.ts';
 import type {
@@ -14,7 +14,7 @@ import { StateletError } from '../../types/errors.ts';
 export interface SharedCollectionOptions<T extends ApiObject> {
   /** Begins the watch at the server, which puts what it finds into the store. */
   readonly open: (store: SharedCollection<T>) => Observable<Reflection<T>>;
-  /** Whose the object is; undefined: nobody reads it, and it is not kept. */
+  /** The reader of the object; undefined: it has none, and is not kept. */
   readonly readerOf: (object: T) => string | undefined;
 }
 
@@ -38,7 +38,7 @@ export class SharedCollection<T extends ApiObject> {
     this.#watch = open(this).subscribe();
   }
 
-  /** Nobody needs the whole set at once. */
+  /** Not used: no reader needs the whole set. */
   get objects(): readonly T[] {
     return [];
   }

@@ -22,7 +22,7 @@ import { HollowUse } from './hollow-use.ts';
 const MI = 2 ** 20;
 /** The kubelet's default. */
 const MEMORY_AVAILABLE_BYTES = 100 * MI;
-/** Of a container that ends because its machine does. */
+/** The exit code of a container that ends because its machine is switched off. */
 const LOST_EXIT_CODE = 255;
 
 export class HollowMachine {

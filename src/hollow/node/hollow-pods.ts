@@ -1,4 +1,4 @@
-/** The pods of a hollow node, as its agent gets them: what would reach for their network is a command in the container. */
+/** The pods of a hollow node for its agent: probes and hooks over the network become commands in the container. */
 import { map, type Observable } from 'rxjs';
 import type { SourceUpdate } from '../../agent/sources/source.ts';
 import type { Container, Pod } from '../../types/kubernetes.ts';

@@ -1,4 +1,4 @@
-/** What the containers and commands of hollow nodes do, by their words. Nothing is run. */
+/** The simulated programs of containers and commands on hollow nodes, by their command lines. No process is started. */
 import type { KeyedRandom } from '../../simulation/resources/growth.ts';
 import { parseProgram, type Program } from '../../simulation/runtime/simulated-program.ts';
 
@@ -19,7 +19,7 @@ export function probeCommand(uid: string, container: string, what: string): read
   return [PROBE, uid, container, what];
 }
 
-/** Of a container, or of a probe or hook of one. What is neither a command that ends nor a program of the simulation runs until it is stopped. */
+/** The program of a container, or of its probe or hook. Any command that is not known here runs until it is stopped. */
 export function hollowProgram(words: readonly string[], options: ProgramsOptions): Program {
   const [name, uid = '', container = '', what = ''] = words;
   if (name === PROBE) return probe(`${uid}/${container}`, what, options);

@@ -1,4 +1,4 @@
-/** What a hollow node and its pods use, as the kubelet's Summary tells it: from what runs, and for how long. */
+/** CPU and memory of a hollow node and its pods for the kubelet's Summary: computed from what runs, and for how long. */
 import type { PodSpec } from '../../types/kubernetes.ts';
 import type { ContainerStats, CPUStats, MemoryStats, PodStats, Summary } from '../../types/stats.ts';
 import { drawn, type KeyedRandom } from '../../simulation/resources/growth.ts';

@@ -1,4 +1,4 @@
-/** What hollow nodes are like, and what happens on them: the plan file, read and checked. */
+/** Reads and checks the plan file: the size of hollow nodes, and what happens on them. */
 import { parse } from 'yaml';
 import { parseDuration } from '../../agent/policies/formats/duration.ts';
 import { parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
@@ -16,7 +16,7 @@ export interface ContainerEnd {
 
 export interface HollowPlan {
   readonly seed: number;
-  /** Nodes are called by it and their number. */
+  /** The prefix of node names; the number of the node follows. */
   readonly names: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];

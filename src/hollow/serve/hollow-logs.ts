@@ -1,4 +1,7 @@
-/** The logs of hollow containers. They write nothing: a log is made when somebody asks for it, and says what the container is and did. */
+/**
+ * The logs of hollow containers. Hollow containers write nothing: a log is made at the request, and says what the container is
+ * and what happened to it.
+ */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { makeFolder } from '../../system/make-folder.ts';

@@ -1,4 +1,4 @@
-/** All hollow nodes as one: what the routes of logs and exec ask, answered by the node that has the pod. */
+/** Answers the routes of logs and exec for all hollow nodes, by the node that has the pod. */
 import { servedPod } from '../../agent/actors/pods/served-pods.ts';
 import { POD_UID_LABEL } from '../../agent/policies/cri/cri-labels.ts';
 import { fullName } from '../../agent/policies/pod/pod-kinds.ts';

@@ -173,7 +173,7 @@ export function lowest(spans: readonly Span[], closeMs: number): readonly Span[]
   return kept;
 }
 
-/** Marks that nobody could tell apart are one, which says all of them. */
+/** Marks too close to be seen apart become one, whose text has all of them. */
 export function together(marks: readonly Mark[], closeMs: number): readonly Mark[] {
   const groups: Mark[][] = [];
   for (const mark of marks) {

@@ -20,14 +20,14 @@ export interface Box {
 }
 
 const STEP = 1.25;
-/** Pixels of the screen for one of the drawing: what is smaller cannot be read, and what is larger takes room for nothing. */
+/** Pixels of the screen for one of the drawing: smaller text cannot be read, larger text wastes room. */
 const READABLE = 0.8;
 const LARGE = 1.2;
 const SMALLEST_PX = 120;
 const PAN_SHARE = 0.15;
 
 export class Camera {
-  /** Of what it looks at; another one begins anew. */
+  /** What is shown, and the size of the box; when it changes, the camera begins again. */
   #of = '';
   #whole: Rect = { x: 0, y: 0, width: 1, height: 1 };
   #rect: Rect = this.#whole;

@@ -149,7 +149,7 @@ function about({ involvedObject }: CoreEvent): TemplateResult | typeof nothing {
   return html`<a href=${podLink({ namespace, name })}>${namespace}/${name}</a>: `;
 }
 
-/** Pods that have gone: each leads to what is recorded of it. */
+/** Pods that are gone, each with a link to its record. */
 export function goneList(
   rows: readonly GoneRow[] | undefined,
   search: string,

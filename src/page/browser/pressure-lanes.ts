@@ -7,7 +7,7 @@ import type { Lane, Span } from './lanes.ts';
 const CONDITIONS = ['Memory', 'Disk', 'PID'] as const;
 const LINGERS: Partial<Span> = { kind: 'wait', text: 'was short a moment ago: the condition still holds' };
 
-/** `ordered`: transitions of the chart of eviction. What was before the first one that is known is what it came from. */
+/** `ordered`: transitions of the chart of eviction. Before the first one the state is that from which it came. */
 export function pressureLanes(ordered: readonly Transition[], startedMs: number): readonly Lane[] {
   return CONDITIONS.map((condition) => {
     const spans: Span[] = [];
@@ -43,7 +43,7 @@ export interface Measured {
   readonly figures: readonly PressureFigure[];
 }
 
-/** Each signal is told at least every ten minutes: what is older was not measured any more. */
+/** Each signal is recorded at least every ten minutes: after a longer gap it was not measured any more. */
 const HOLDS_MS = 660_000;
 
 /** Of those that the server sends with what is recorded. */

@@ -31,7 +31,10 @@ export function probeLanes(
   return [...lanes].map(([name, spans]) => ({ name, spans, marks: [] }));
 }
 
-/** Probes of containers that run now and have not succeeded yet: their failures change no result, so that no transition tells of them. */
+/**
+ * Probes of containers that run now and have not succeeded yet: their failures change no result, so there are no transitions of
+ * them.
+ */
 function unsuccessful(pod: PodView, runs: readonly Run[]): readonly (readonly [string, readonly Span[]])[] {
   const { initContainers = [], containers } = pod.pod.spec;
   return [...initContainers, ...containers].flatMap(({ name, readinessProbe, startupProbe }) => {

@@ -45,7 +45,7 @@ export function streamPod(
   const { facts } = source;
   const actorStart = `${name}_${namespace} `;
   let uid: string | undefined;
-  /** What the record says of it once it is not here. */
+  /** What the flight recorder has of the pod once it is gone. */
   let recorded: GonePod | undefined;
   const reading = new Timer(source.clock);
   let wake = (): void => undefined;

@@ -96,7 +96,7 @@ export interface PageSource {
     wants: (actor: string) => boolean,
     keeps?: (transition: Transition) => boolean,
   ) => Promise<readonly Transition[]>;
-  /** What is known of a pod that is not here, with what the flight recorder has of it. */
+  /** What the flight recorder has of a pod that is gone. */
   readonly recorded?: (namespace: string, name: string) => Promise<GonePod>;
   /** Of the pods that the flight recorder saw end. */
   readonly lives?: () => Promise<readonly RecordedLife[]>;

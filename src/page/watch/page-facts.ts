@@ -104,7 +104,7 @@ export class PageFacts {
     };
   }
 
-  /** A row stands for long: it also says what it comes to by time alone. */
+  /** A row may not be sent again for long, so it also has the health that follows by time alone. */
   #health(entry: PodEntry, state: string): Pick<PodRow, 'health' | 'later'> {
     const { supervisor, statusManager } = this.#sources.agent;
     const { pod, gracePeriodSeconds } = entry.actor.getSnapshot().context;

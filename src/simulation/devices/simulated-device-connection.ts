@@ -8,7 +8,7 @@ import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { DevicePluginLife } from './device-plugin-life.ts';
 
-/** Sees what an agent is told by device plugins, and what it asks them. */
+/** Sees the lists that device plugins send to an agent, and the agent's calls to them. */
 export interface DevicesWitness {
   /** The agent knows these devices from now on, and may hand them out. */
   listed(resource: string, devices: readonly ListedDevice[]): void;

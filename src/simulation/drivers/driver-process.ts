@@ -144,7 +144,7 @@ export class DriverProcess {
     try {
       const value = this.service.carryOut(method, request);
       if (hangs) return;
-      // It has done what it was asked for, and says that it has not.
+      // The call has succeeded, but the driver reports a failure.
       if (isBad && this.character === 'forgetful') answer(failure());
       else answer(undefined, value);
     } catch (error) {

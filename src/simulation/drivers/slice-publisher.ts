@@ -1,4 +1,6 @@
-/** The part of a simulated DRA driver that tells the cluster of its devices: as long as it is there, its ResourceSlice is. */
+/**
+ * The part of a simulated DRA driver that publishes its devices: it makes a ResourceSlice, and makes it again if it is deleted.
+ */
 import type { Clock } from '../../types/clock.ts';
 import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Whether containers have the devices that they ask for, and nobody else has them. It knows what plugins have told the agent, what the agent
- * has asked them, and what containers that run were made with. It outlives the agents of its node.
+ * Checks that each container has the devices that it requests, and no other container has them. It knows the lists that plugins
+ * have sent, the agent's calls to them, and the configurations of running containers. It outlives the agents of its node.
  */
 import { resourceAmount } from '../../agent/policies/admission/used-resources.ts';
 import { parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
@@ -30,7 +30,7 @@ interface Told {
   readonly all: number;
   /** Unix ms. Infinity: the agent has never heard of it. */
   readonly knownSince: number;
-  /** Unix ms; undefined while a plugin tells of it. */
+  /** Unix ms; undefined while a plugin lists its devices. */
   readonly silentSince: number | undefined;
 }
 
@@ -227,7 +227,7 @@ export class DevicesJudge implements DevicesWitness {
     return this.#told.get(resource) ?? UNKNOWN;
   }
 
-  /** What it heard of in this moment, an agent need not know yet; what is forgotten soon, it need not know any more. */
+  /** Whether the agent must know the resource: not if it was registered at this moment, or is about to be forgotten. */
   #isKnown(resource: string): boolean {
     const { knownSince, silentSince } = this.#of(resource);
     const now = this.#options.now();

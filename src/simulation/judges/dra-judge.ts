@@ -1,6 +1,6 @@
 /**
- * Whether ResourceClaims are used by the rules: it knows for which pods they were reserved, what the driver was asked for and has done, what
- * the disk says of it, and which containers run. It outlives the agents of its node.
+ * Checks the use of ResourceClaims. It knows for which pods they were reserved, which calls the driver got and carried out, what
+ * the checkpoint on the disk says, and which containers run. It outlives the agents of its node.
  */
 import type { ContainerConfig } from '../../types/cri.ts';
 import type { Pod } from '../../types/kubernetes.ts';

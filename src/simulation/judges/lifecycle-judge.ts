@@ -135,7 +135,7 @@ export class LifecycleJudge {
     this.#violated('I8', progress ?? { uid }, 'its volumes are mounted, and it is gone');
   }
 
-  /** False for a pod that was told to end before it was started, unless something of it runs all the same. */
+  /** False for a pod whose end was requested before it was started, unless a container of it runs all the same. */
   #mayRun({ uid, hasStarted }: PodProgress): boolean {
     return hasStarted || this.#options.truth.isRunning(uid);
   }

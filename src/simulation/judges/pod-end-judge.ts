@@ -14,7 +14,7 @@ export interface PodEndJudgeOptions {
   /** Whether the pod was killed, or the sources have ever asked for its end. */
   readonly wasAskedToEnd: (uid: string) => boolean;
   readonly statusOf: (uid: string) => PodStatus | undefined;
-  /** Whether a source has the pod. Of one that is gone there, the end is told to nobody. */
+  /** Whether a source has the pod. The end of a pod that no source has is not reported. */
   readonly isKnown: (uid: string) => boolean;
   readonly isMounted: (uid: string) => boolean;
   readonly violated: (invariant: string, uid: string, what: string) => void;

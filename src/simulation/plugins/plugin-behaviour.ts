@@ -4,7 +4,7 @@ import { pick } from './plugins-plan.ts';
 
 export type Manner =
   | 'honest'
-  /** Names what it must not name, and says what makes no sense. */
+  /** Names pods that it must not name, and sends values without sense. */
   | 'lying'
   /** Answers with something of another form. */
   | 'nonsense'

@@ -53,7 +53,7 @@ export interface MemoryUse {
 
 export class SimulatedMemory {
   readonly #options: SimulatedMemoryOptions;
-  /** What was drawn for each container: what it has at its start is a share of its request. */
+  /** The random growth of each container: its memory at the start is a share of its request. */
   readonly #drawn = new WeakMap<ContainerTruth, Growth>();
 
   constructor(options: SimulatedMemoryOptions) {

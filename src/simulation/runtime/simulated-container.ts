@@ -39,7 +39,7 @@ export class SimulatedContainer implements ContainerTruth {
   readonly image: string;
   readonly envs: ContainerConfig['envs'];
   readonly createdAt: number;
-  /** What it was told to have last; at first what it was created with. */
+  /** The resources of the last update; at first those of its creation. */
   resources: LinuxContainerResources | undefined;
   state: ContainerStateName = 'CONTAINER_CREATED';
   startedAt = 0;
@@ -100,7 +100,7 @@ export class SimulatedContainer implements ContainerTruth {
     if (takesMs !== undefined) this.#endWithin(takesMs, exitCode);
   }
 
-  /** Takes effect at once. What is zero or empty stays as it is. */
+  /** Takes effect at once. Zero and empty values change nothing. */
   resize(resources: LinuxContainerResources): void {
     if (!this.isRunning()) {
       const message = `container ${this.id} cannot be resized: it is ${this.state}`;

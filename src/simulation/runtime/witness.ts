@@ -71,7 +71,7 @@ export interface RuntimeWitness {
   callEnded?(call: CallUnderWay, outcome: string): void;
   /** A call that its caller has given up has had its effect. */
   callLanded?(call: CallUnderWay): void;
-  /** By itself. One that is killed, with its container or at its time limit, is not told of. */
+  /** The command has ended by itself. Not called if it is killed with its container or at its time limit. */
   commandEnded?(command: CommandTruth): void;
   sandboxStarted?(sandbox: SandboxTruth, connection: number | undefined): void;
   sandboxEnded?(sandbox: SandboxTruth, connection: number | undefined): void;

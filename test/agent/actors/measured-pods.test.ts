@@ -20,7 +20,7 @@ afterEach(() => agent.cleanUp());
 const story = (uid: string) =>
   measurements.told.filter((line, index, lines) => line.startsWith(uid) && lines.indexOf(line) === index);
 
-test('the life of a pod is told from its beginning to its end', async () => {
+test('the life of a pod is measured from its beginning to its end', async () => {
   const pod = staticPod('web', 'uid-web');
   agent.add(pod);
   await agent.until('uid-web', 'Syncing.Settled');
@@ -53,7 +53,7 @@ test('the life of a pod is told from its beginning to its end', async () => {
   ]);
 });
 
-test('a pod that ran before the agent started is told as known', async () => {
+test('a pod that ran before the agent started is measured as known', async () => {
   agent.add(staticPod('web', 'uid-web'));
   await agent.until('uid-web', 'Syncing.Settled');
   const { rootDir } = agent;
@@ -86,7 +86,7 @@ test('how a pod and its containers come and go is told, and that it starts anew 
   expect(told().filter((line) => line.startsWith('restarted'))).toEqual(['restarted a static pod']);
 });
 
-test('what probes find is told, until they are not run any more', async () => {
+test('results of probes are measured, until the probes end', async () => {
   const probe = (command: string) => ({
     exec: { command: [command] },
     periodSeconds: 1,
@@ -140,7 +140,7 @@ test('a pod of the API server that no node has begun is to start; one of a manif
   ]);
 });
 
-test('how long an init container ran is told once', async () => {
+test('the run time of an init container is measured once', async () => {
   const pod = staticPod('web', 'uid-web', {
     initContainers: [{ name: 'first', command: ['true'] }],
   });

@@ -10,7 +10,7 @@ test('an address says a place, and a place its address', () => {
   expect(placeOf('#/pod/%zz').parts).toEqual(['pod', '%zz']);
 });
 
-test('another word of the query leaves the others', () => {
+test('changing one field of the query keeps the others', () => {
   const place = placeOf('#/chart/probe?actor=a');
   expect(hashOf(placeWith(place, 'zoom', 'all'))).toBe('#/chart/probe?actor=a&zoom=all');
   expect(hashOf(placeWith(place, 'actor', ''))).toBe('#/chart/probe');

@@ -27,7 +27,7 @@ const seen = (choice: Partial<typeof ALL_PODS>, nowMs = 50) =>
 const names = (choice: Partial<typeof ALL_PODS>, nowMs?: number) =>
   seen(choice, nowMs).chosen.map(({ row }) => row.name);
 
-test('what needs somebody comes first, the longest in trouble before the others', () => {
+test('pods that need attention come first, those in trouble for longest before the others', () => {
   expect(names({})).toEqual(['old', 'api', 'job', 'new', 'web-2', 'web-1', 'done']);
 });
 

@@ -177,7 +177,7 @@ describe('the pace of the stream of pods', () => {
 });
 
 describe('the streams of the node', () => {
-  test('measure it for as long as somebody looks, and have of the record what changed its pressure', async () => {
+  test('measure the node only while a page shows it, and send the recorded changes of its pressure', async () => {
     const clock = new VirtualClock();
     await bed.close();
     bed = await new PageBed(clock).open();

@@ -20,7 +20,7 @@ interface SentStatus {
   refusal?: { readonly problem: string; readonly times: number };
 }
 
-/** What the API server was told of the status of each pod, and what it answered. By the UID that the pod has there. */
+/** The statuses that were sent to the API server, and its answers, by the UID that the pod has there. */
 export class SentStatuses {
   readonly #clock: Clock;
   readonly #sent = new Map<string, SentStatus>();
@@ -74,7 +74,7 @@ export class SentStatuses {
     this.#change(uid, { answer: undefined });
   }
 
-  /** The pod counts its versions anew. That it was told stays known: the watch may show it as it was before that. */
+  /** The pod's versions begin again. `wasSent` stays: the watch may still show the pod without its last status. */
   beginLife(uid: string): void {
     this.#change(uid, { written: undefined, answer: undefined });
   }

@@ -55,7 +55,7 @@ const FIGURES_FOR: Readonly<Record<StarvedResource, Parameters<EvictionStats['su
 export interface EvictionManagerParts extends EvictionParts {
   readonly reclaimer: NodeReclaimer | undefined;
   readonly registry: PodRegistry;
-  /** A condition has come or gone. In a cluster the Node object tells of it, with an event. Default: an event. */
+  /** A condition has begun or ended. In a cluster the Node object shows it, with an event. Default: only an event. */
   readonly onPressure?: () => void;
   readonly nodeName: string;
 }

@@ -1,6 +1,6 @@
 /**
- * Tells pods that a plugin would have them evicted, by a file each: Katalyst's host path notifier. A pod mounts its folder, and may put
- * there what it likes: nothing in it is followed.
+ * Writes a file for each pod that a plugin would evict: Katalyst's host path notifier. A pod mounts its folder and may put links
+ * there: they are not followed.
  */
 import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';

@@ -246,7 +246,7 @@ export class PluginManager implements NodePlugins {
     });
   }
 
-  /** A pod that is told by a file is told before it ends: undefined where no pod waits for that. Never rejects. */
+  /** Pods that get a notice by a file end after it is written; undefined if there is none. Never rejects. */
   #endPods({ decided }: EvictionPluginsContext): Promise<void> | undefined {
     if (decided === undefined) return undefined;
     const { underWay, ending, notified } = decided.choice;

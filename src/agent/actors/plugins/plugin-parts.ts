@@ -59,7 +59,10 @@ export interface PodKills {
 
 /** Tells pods that want it that a plugin would have them evicted, before each pass ends. */
 export interface PodNotices {
-  /** `known`: the pods of this node that have not ended. `told`: those that are told now. Resolves when nothing of it is under way; never rejects. */
+  /**
+   * `known`: the pods of this node that have not ended. `told`: those that get a notice now. Resolves when all files are written;
+   * never rejects.
+   */
   tell(known: readonly Pod[], told: readonly RuledPod[]): Promise<void>;
   stop(): Promise<void>;
 }

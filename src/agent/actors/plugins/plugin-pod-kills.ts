@@ -29,7 +29,7 @@ import { KillTimeouts, recordExceededGracePeriod } from '../start/kill-timeouts.
 import { askServer, type KillApi } from './kill-requests.ts';
 import type { PodKills, PodKillView } from './plugin-parts.ts';
 
-/** After its end on the node, what is left of the pod is removed, and the server told, before its object goes. */
+/** After the pod has ended on the node, its volumes are removed and its status is written before its object is deleted. */
 const OBJECT_PATIENCE_SECONDS = 30;
 
 export interface PluginPodKillsParts {

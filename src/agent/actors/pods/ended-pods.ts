@@ -51,8 +51,8 @@ export class EndedPods {
   }
 
   /**
-   * The deletion is kept before the pod is told to end, so that it is not lost if the agent dies meanwhile. Resolves when the pod has
-   * been told. Rejects with `NotFound`, or with `FailedPrecondition` for a pod of the API server.
+   * Writes the deletion to the disk before it ends the pod, so that it is not lost if the agent dies meanwhile. Resolves when the
+   * pod is ending. Rejects with `NotFound`, or with `FailedPrecondition` for a pod of the API server.
    */
   async delete(uid: string, gracePeriodSeconds?: number): Promise<void> {
     const { desired, registry } = this.#parts;
@@ -182,7 +182,7 @@ function deletion(pod: Pod, gracePeriodSeconds: number | undefined, status: PodS
   };
 }
 
-/** Manifests may contain secrets: what is kept of them is a hash. */
+/** Manifests may contain secrets, so only a hash is kept. */
 function contentHash(pod: Pod): string | undefined {
   const content = manifestContent(pod);
   return content === undefined ? undefined : createHash('sha256').update(content).digest('hex');

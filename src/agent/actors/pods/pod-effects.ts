@@ -129,7 +129,7 @@ async function syncPod(deps: Deps, context: PodContext, signal: AbortSignal): Pr
   if (unresized) deps.resizes.failed(pod, unresized.message);
   await podRuntime.pruneDeadContainers(before);
 
-  // The next decision is made from what the runtime says now, not from what it was asked to do.
+  // The next decision follows from what the runtime reports now, not from the calls that were made.
   const after = withKnown(deps, pod, await pleg.read(pod.metadata, { signal }));
   if (report(deps, context, after).ended) return runToItsEnd(deps, context);
   const next = decide(deps, pod, after, actuatedOf(pod, after));
@@ -356,8 +356,9 @@ function statusFacts(
 }
 
 /**
- * What was reported last. A static pod that starts nothing more goes on from what an earlier agent wrote into its mirror pod: how containers
- * have ended that are gone from the runtime. A mirror pod that knows no container of this life tells of an earlier one.
+ * The last reported status. For a static pod that starts no container any more it is that of its mirror pod, which shows how
+ * containers ended that the runtime has lost. It does not count if it knows no container of this pod: then it is of an earlier
+ * one.
  */
 function previousStatus(
   { statusManager, runtime }: Deps,

@@ -148,7 +148,7 @@ export class StatusManager {
     this.#settled.set(pod.metadata.uid, 'waiting');
   }
 
-  /** The pod is admitted: its status says no more why it had to wait. */
+  /** The pod is admitted: removes the reason for its wait from the status. */
   admit(pod: Pod): void {
     const { uid } = pod.metadata;
     if (this.#settled.delete(uid)) this.#change({ pod, status: admittedPodStatus(pod), isHeld: true });

@@ -55,7 +55,7 @@ interface Preemption {
   readonly actor: PreemptionActor;
   /** Time limits for the ends of the awaited pods, by UID. */
   readonly limits: KillTimeouts;
-  /** Pods were told to end for it. Other pods may have been told since that there is no room. */
+  /** Pods are ending for it. Other pods may have been refused since because of the room that is reserved for it. */
   hasPromised: boolean;
 }
 

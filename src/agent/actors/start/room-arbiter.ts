@@ -142,7 +142,7 @@ export class RoomArbiter {
     return beyondNode(this.#parts.nodeFacts(), pod);
   }
 
-  /** The pod holds from now on what it requests now. What it gives back is offered to the pods that wait. */
+  /** The pod now holds its new requests. Room that it gives back is offered to waiting pods. */
   resize(pod: Pod): void {
     this.#ledger.replace(pod);
     this.offerAll();
@@ -218,8 +218,8 @@ export class RoomArbiter {
   }
 
   /**
-   * The pod has ended, or will not start. A preemption that waited for it goes on. Returns the UIDs of the
-   * pods to which what it held is to be offered.
+   * The pod has ended, or will not start. A preemption that waited for it goes on. Returns the UIDs of the waiting pods that can
+   * ask again.
    */
   ended(uid: string): readonly string[] {
     this.#unchecked.delete(uid);
@@ -300,14 +300,17 @@ export class RoomArbiter {
     answer({ type: 'SHORT', ...shortage });
   }
 
-  /** The pod is told what it lacks, rather than why no other pod can be ended for it. What runs keeps what it has until it has ended. */
+  /**
+   * The rejection says what the pod lacks, not why no other pod can be preempted. A running pod keeps its resources until it has
+   * ended.
+   */
   #reject({ pod, answer, number }: RoomRequest, rejection: Rejection, isRunning: boolean): void {
     const { reason, message } = rejection;
     const { uid } = pod.metadata;
     const hadParts = !isRunning && this.#parts.node.withdraw(uid);
     const shortage = reason === UNEXPECTED_ADMISSION_ERROR ? this.#shortages.get(uid) : undefined;
     const lack = mayFitLater(rejection) ? (shortage ?? { reason, message }) : undefined;
-    // Those that have asked since then may lack only what it had. Others would bring its turn round again and again.
+    // Only pods that have asked after this one may lack just what it held. If others asked again too, this would never end.
     const later = hadParts ? this.#waiting().filter((other) => this.#hasAskedAfter(other, number)) : [];
     answer({ type: 'REJECTED', reason, message, lack });
     this.offer(later);
@@ -327,7 +330,7 @@ export class RoomArbiter {
     return admission;
   }
 
-  /** A pod that cannot grow has been told already what it lacks, and goes on: also one that runs, and whose place is being asked for anew. */
+  /** A pod whose resize does not fit already has its condition, and runs on, even if its admission is being asked for again. */
   #rejectPreemptor(uid: string, rejection: Rejection): void {
     if (this.growing.forget(uid)) return;
     const request = this.#wanted(uid);

@@ -16,7 +16,7 @@ const POD: Sentences = {
   'Syncing.Working': 'is being brought to what its spec says',
   'Syncing.Settled': 'is as its spec says',
   'Syncing.BackingOff': 'waits for the next try',
-  'Syncing.Draining': 'must end: calls that may start its containers are being aborted',
+  'Syncing.Draining': 'must end: waits for calls that may still start its containers',
   'Terminating.Stopping': 'is ending: its containers are being stopped',
   'Terminating.Shortening': 'is ending: its grace period has been shortened',
   'Terminating.BackingOff': 'is ending: not all of its containers could be stopped, and that is tried again',

@@ -108,7 +108,7 @@ export class ApiJudge implements ApiWitness {
     if (resource === 'pods') this.#podChanged(before as Pod | undefined, after as Pod | undefined, request);
   }
 
-  /** An agent may tell an object that was made again by what it has read of the former object of that UID. */
+  /** An agent may write to an object that was made again by what it has read of the former object of that UID. */
   #madeByUser({ metadata: { namespace, name, uid } }: Pod): void {
     const status = { resource: 'pods', namespace, name, subresource: 'status' } as const;
     if (this.#options.truth.wasMadeAgain(uid)) this.#disturbed.add(apiPath(status));
@@ -144,7 +144,7 @@ export class ApiJudge implements ApiWitness {
     return (this.#writers.get(uid) ?? connection) === connection;
   }
 
-  /** A status is written only if it says something new: each change is told to the server once. */
+  /** A status is written only if it has a change: each change is written once. */
   #answered(request: RequestUnderWay, path: string): void {
     const { verb, target } = request;
     if (verb !== 'patch' || target.resource !== 'pods') return;

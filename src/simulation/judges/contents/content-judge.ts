@@ -1,4 +1,7 @@
-/** No container starts before it has what it requires of ConfigMaps and Secrets, and what it has is of a version that there was. */
+/**
+ * Checks that a container starts only with all files and variables that it requires of ConfigMaps and Secrets, in versions that
+ * these have had.
+ */
 import type { ContainerTruth } from '../../runtime/witness.ts';
 import type { Container, PodSpec } from '../../../types/kubernetes.ts';
 import type { SimulatedDisk } from '../../node/simulated-disk.ts';

@@ -147,7 +147,7 @@ describe('the manager of a certificate', () => {
     expect(measurements.told).toEqual([`client certificate rotated after ${7 * 60 * MINUTE} ms`]);
   });
 
-  test('asks again when nobody signs within a quarter of an hour', async () => {
+  test('asks again when the request is not signed within a quarter of an hour', async () => {
     start();
     const name = await submitted();
     await clock.advance(15 * MINUTE - 1);

@@ -238,7 +238,7 @@ describe('a server that refuses', () => {
     expect(warnings).toEqual([expect.stringContaining('refused')]);
   });
 
-  test('is told of once, until it accepts an event again', async () => {
+  test('is logged once, until the server accepts an event again', async () => {
     api.answer = () => {
       throw refusal('Forbidden');
     };

@@ -19,7 +19,7 @@ describe('a pod that was forgotten and has come again with its UID', () => {
     expect(server.statusOf('web')?.message).toBe('again');
   });
 
-  test('is read before it is told again, though the watch shows it as no node has told it', async () => {
+  test('is read before its status is written again, though the watch shows it without a status of a node', async () => {
     const pod = bound('web', {}, true);
     manager.set(pod, { ...RUNNING, message: 'of its first life' });
     await clock.advance(0);

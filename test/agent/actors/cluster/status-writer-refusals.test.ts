@@ -65,7 +65,7 @@ describe('a status that the server refuses', () => {
     };
   };
 
-  test('holds up no other, and is told once', async () => {
+  test('delays no other status, and is logged once', async () => {
     const [bad, good] = [bound('bad'), bound('good')];
     refuse(invalid);
     manager.set(bad, RUNNING);
@@ -87,7 +87,7 @@ describe('a status that the server refuses', () => {
     expect(server.statusOf('bad')?.phase).toBe('Running');
   });
 
-  test('because it has not learned of the binding to this node: is told only if that goes on', async () => {
+  test('because the server does not know of the binding to this node yet is logged only if that goes on', async () => {
     const bad = bound('bad');
     refuse(forbidden);
     manager.set(bad, RUNNING);

@@ -220,7 +220,7 @@ describe('a new status', () => {
       expect(server.statusOf('web')).toEqual({ phase: 'Pending' });
     });
 
-    test('is not told to a pod that is gone', async () => {
+    test('is not written to a pod that is gone', async () => {
       server.pods.clear();
       manager.set(pod, restarted(1));
       await clock.advance(0);
@@ -375,7 +375,7 @@ describe('every 10 s', () => {
 });
 
 describe('the end of a pod', () => {
-  test('is told when nothing of it can run: until then the phase stays, and the rest goes out', async () => {
+  test('a terminal phase is written when no container can run: until then the phase stays, and the rest is written', async () => {
     const pod = bound('job');
     const { uid } = pod.metadata;
     running.add(uid);

@@ -156,7 +156,7 @@ const KINDS: readonly ErrorKind[] = [
   ...(['Unimplemented', 'Internal', 'Unavailable', 'DataLoss', 'Unauthenticated'] as const),
 ];
 
-test('whatever a driver says, its name and words are told, and the next try begins anew', async () => {
+test('any error of a driver is reported with the name of the driver, and the next try begins again', async () => {
   const gpu = await openDriver(GPU);
   const pod = podUsing('web', 'a');
   claim('a', [GPU], [pod]);
@@ -190,7 +190,7 @@ test('an answer that is too large is not kept', async () => {
   );
 });
 
-test('a pod that must end is not held by a driver that hangs, and the call does not go on', async () => {
+test('a driver that hangs does not delay the end of a pod: its call is aborted', async () => {
   const gpu = await openDriver(GPU);
   gpu.faults.set('NodePrepareResources', 'never');
   const pod = podUsing('web', 'a');

@@ -40,7 +40,7 @@ function setUp(pods: readonly Pod[], record?: ShutdownRecord) {
   return { clock, shutdown, killed, uids, recorder, told, lines, measurements };
 }
 
-test('whoever is told of the shutdown sees that the node shuts down: else NotReady is reported late', () => {
+test('a listener that hears of the shutdown already sees the node shutting down: else NotReady would be reported late', () => {
   const { shutdown, told, recorder } = setUp([testPod()]);
   void shutdown.shutDown();
   expect(told).toEqual([true]);

@@ -189,7 +189,7 @@ describe('if it fails', () => {
     },
   );
 
-  test('where the condition is over meanwhile, nothing is left to be told', async () => {
+  test('if the condition is over meanwhile, there is nothing left to write', async () => {
     const it = failing('Forbidden');
     await it.clock.advance(5_000);
     it.conditions = [];
@@ -264,7 +264,7 @@ describe('conditions of a CustomNodeResource', () => {
     expect(it.api.at(CNR)).toMatchObject({ spec: { taints: [hotAt('2030-01-01T00:01:05Z')] } });
   });
 
-  test('are told once where it cannot be followed', async () => {
+  test('are logged once if the object cannot be watched', async () => {
     const it = await setUpCNR();
     it.actor.stop();
     const api = Object.assign(new KatalystApi(), {

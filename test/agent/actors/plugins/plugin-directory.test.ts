@@ -92,7 +92,7 @@ describe('a registration', () => {
     expect(messages()).toEqual(['info: The eviction plugin rss is registered']);
   });
 
-  test('of which the plugin cannot be told counts, and is a warning', async () => {
+  test('counts even if the plugin cannot be notified, which is a warning', async () => {
     bed.appear(A);
     bed.at(A).answer();
     await settled();
@@ -346,7 +346,7 @@ describe('two plugins of one name', () => {
     expect([bed.at(A).tries, bed.asked(), bed.connected]).toEqual([1, [], []]);
   });
 
-  test('that register at the same time: the one that is told last has the name, and stays', async () => {
+  test('that register at the same time: the one that is notified last has the name, and stays', async () => {
     for (const path of [A, B]) bed.appear(path);
     for (const path of [B, A]) bed.at(path).answer();
     await settled();
@@ -432,7 +432,7 @@ describe('many sockets at once', () => {
     expect(begun()).toBe(2 * AT_ONCE - 1);
   });
 
-  test('that nobody listens at are a few lines of the log, and one that counts the rest; at trace all of them', async () => {
+  test('that refuse connections are a few lines of the log, and one that counts the rest; at trace all of them', async () => {
     for (const path of paths) bed.appear(path);
     for (let from = 0; from < paths.length; from += AT_ONCE) {
       for (const path of paths.slice(from, from + AT_ONCE)) bed.at(path).fail('connection refused');

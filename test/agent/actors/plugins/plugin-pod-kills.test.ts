@@ -77,7 +77,7 @@ describe('without an API server', () => {
     expect(bed.evictions()).toHaveLength(1);
   });
 
-  test('a pod that does not end in time is told, and stays a pod that is being killed', async () => {
+  test('a pod that does not end in time is reported, and its kill goes on', async () => {
     await started();
     bed.hung.add('web');
     bed.kill(web);

@@ -149,7 +149,7 @@ describeOnControlPlane('taints of conditions', (controlPlane) => {
     expect(warnings()).toEqual([]);
   });
 
-  test('with the rights of a node are refused, which is told once with what would be right', async () => {
+  test('with the rights of a node are refused, which is logged once with the right that is missing', async () => {
     await taint(`${PREFIX}of-an-earlier-run=x:NoSchedule`);
     const actor = start(node.main);
     conditions = [PRESSURE];

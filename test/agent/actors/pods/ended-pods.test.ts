@@ -227,7 +227,7 @@ describe('14: an ordinary pod of a manifest', () => {
     expect(kills).toHaveLength(2);
   });
 
-  test('is finished also where its end cannot be written; that is told, and tried again', async () => {
+  test('is finished even if its end cannot be written; that is logged, and tried again', async () => {
     const { deleted: ended, writes, store, lines } = bed([job]);
     store.problem = FULL;
     ended.record('uid-job', FAILED);

@@ -213,7 +213,7 @@ describe('a pod from the API server', () => {
     expect(agent.events).toContain('web UnexpectedAdmissionError');
   });
 
-  test('that is deleted while a part of the node decides goes, and that part is told', async () => {
+  test('that is deleted while a subsystem decides about it is forgotten, and the subsystem is called off', async () => {
     const asked: AbortSignal[] = [];
     await startAdmitting((_, signal) => {
       asked.push(signal);
@@ -270,7 +270,7 @@ describe('a static pod', () => {
     },
   );
 
-  test('that lacks only what a pod had that was refused after it is asked again, and not round and round', async () => {
+  test('that lacks only devices of a pod which is refused afterwards asks again, once', async () => {
     let holder: string | undefined;
     const answers: { readonly name: string; readonly answer: (rejection: Rejection | undefined) => void }[] =
       [];

@@ -167,7 +167,7 @@ describe('an answer is kept', () => {
   });
 });
 
-describe('a plugin without a good answer is told once, and the pull goes on without it', () => {
+describe('a plugin without a good answer is logged once, and the pull goes on without it', () => {
   const cases: [string, string, RegExp][] = [
     ['fails', 'echo no luck >&2; exit 3', /error execing credential provider plugin: exit status 3: no luck/],
     ['dies', 'kill -9 $$', /: signal: SIGKILL/],

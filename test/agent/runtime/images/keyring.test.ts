@@ -182,7 +182,7 @@ describe('pull secret reader', () => {
     expect(events).toEqual([]);
   });
 
-  test('Secrets that are missing or not to be had are told in one event, and the others are used', async () => {
+  test('Secrets that are missing or cannot be read are named in one event, and the others are used', async () => {
     add('good', { auths: { 'quay.io': { username: 'me' } } });
     secrets.set('default/away', new Error('the server does not answer'));
     const found = await reader().read(podWith('none', 'good', 'away'), NEVER);

@@ -11,7 +11,7 @@ const POD: Pod = {
   spec: { dnsPolicy: 'ClusterFirst', containers: [{ name: 'main', image: 'app:1' }] },
 };
 
-test('a pod that asks for a cluster DNS which the node has not is told so once, until it is forgotten', async () => {
+test('a pod that asks for a cluster DNS which the node does not have gets one event, until it is forgotten', async () => {
   const events: string[] = [];
   const recorder = recorderOf({
     event: (pod, type, reason) => void events.push(`${pod.name} ${type} ${reason}`),

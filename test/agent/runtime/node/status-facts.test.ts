@@ -126,7 +126,7 @@ test('pressure and problems are those of now', async () => {
   expect(now.readiness.problems).toEqual(['node is shutting down']);
 });
 
-describe('for somebody who asks once', () => {
+describe('for a caller that asks once', () => {
   test('the facts have what DNS and the runtime answer, and nothing is asked afterwards', async () => {
     const once = await StatusFacts.once(testContext({ clock }), parts(), READERS);
     expect(once).toMatchObject({ images: [IMAGE], versions: { runtimeName: 'containerd' } });

@@ -72,7 +72,7 @@ describeAsRoot('a local volume that is a block device', () => {
     expect(readdirSync(join(bed.rootDir, 'plugins/kubernetes.io/local-volume/volumeDevices'))).toEqual([]);
   });
 
-  test('that is none, or a node that gives no devices, is told by an event', async () => {
+  test('that is no device, or on a node that gives no devices, becomes an event', async () => {
     givesDevices = false;
     bed.newManager();
     await expect(bed.mount(POD)).rejects.toThrow('block devices (volumeDevices) need a runtime of CRI');

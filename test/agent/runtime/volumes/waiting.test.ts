@@ -97,7 +97,7 @@ describe('a volume that hangs', () => {
     expect(bed.clock.armed).toBe(0);
   });
 
-  test('and does not end is told after two minutes when its pod is to be removed, and tried again', async () => {
+  test('and does not end is logged after two minutes when its pod is to be removed, and tried again', async () => {
     const { answer, asked } = hang();
     const end = new AbortController();
     const sync = bed.mount(podWith([CONFIG_MAP]), end.signal).catch(() => undefined);

@@ -208,7 +208,7 @@ test("the last pass over eviction plugins is told with Katalyst's names: by type
   });
 });
 
-test('pods that the last pass over eviction plugins has told are told, and those that it could not tell', () => {
+test('pods that got a notice in the last pass over eviction plugins are counted, and those for which it failed', () => {
   const shy = { pod_ns: 'default', pod_name: 'shy', plugin_name: 'p' };
   metrics.podsNotified([{ state: 'succeeded', ...shy }]);
   metrics.podsNotified([{ state: 'failed', ...shy }]);

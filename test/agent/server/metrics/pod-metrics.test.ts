@@ -51,7 +51,7 @@ describe('the chart of a pod', () => {
     });
   });
 
-  test('of a pod that is not known is not told', () => {
+  test('of a pod that is not known is not counted', () => {
     lives.podState('a', 'Syncing.Starting.New');
     lives.podState('a', 'Syncing.Working');
     expect(samplesOf(lives.metrics())).toEqual({});

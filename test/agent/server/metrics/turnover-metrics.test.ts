@@ -74,7 +74,7 @@ test('sandboxes are counted when they are begun and when they fail, those with a
   });
 });
 
-test('orphans, restarts and the containers of admitted pods are counted, and the last search is told', () => {
+test('orphans, restarts and the containers of admitted pods are counted, and the last search for orphans is shown', () => {
   turnover.orphaned();
   turnover.restarted(true);
   turnover.admitted(3);

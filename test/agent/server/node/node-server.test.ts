@@ -131,7 +131,7 @@ describe('in a cluster', () => {
 const anonymous = (more: object = {}) => bed.authentication({ anonymous: { enabled: true }, ...more });
 
 describe('outside a cluster', () => {
-  test('nobody may ask for anything, not even for /healthz', async () => {
+  test('every request is refused, even /healthz', async () => {
     const { ask } = await bed.open();
     expect(await ask('/healthz')).toMatchObject({ status: 401 });
     expect(await ask('/healthz', ADMIN)).toMatchObject({ status: 403 });

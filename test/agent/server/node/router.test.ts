@@ -126,7 +126,7 @@ const routes: readonly Route[] = [
   '/logs/*',
 ].map((path) => ({ path, handle: () => undefined }));
 
-test('no target makes the server fail, or lets somebody past the question who may what (20,000 by chance)', async () => {
+test('no target makes the server fail or skips authorization (20,000 random ones)', async () => {
   const random = seededRandom(15);
   let reached = 0;
   for (let round = 0; round < 20_000; round += 1) {

@@ -24,7 +24,7 @@ describe('a client that is not known', () => {
   };
   const closed = async (socket: TLSSocket) => (socket.closed ? undefined : once(socket.resume(), 'close'));
 
-  test('that opens many connections loses the oldest, and keeps nobody out who may ask', async () => {
+  test('that opens many connections loses the oldest, and does not keep authorized clients out', async () => {
     const { tls, ask } = await bed.open({
       limits: { ...limits, headersMs: 30_000 },
       reviews: new TestReviews(),

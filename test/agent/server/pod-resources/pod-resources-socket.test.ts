@@ -191,7 +191,7 @@ describe('a client', () => {
     expect(await errorOf(ask(LIST, {}))).toBeUndefined();
   });
 
-  test('that does not read its answers holds up nobody', async () => {
+  test('that does not read its answers delays no other client', async () => {
     const createOwn = () => createConnection(path());
     const stuck = connect('http://localhost', {
       createConnection: createOwn,
@@ -208,7 +208,7 @@ describe('a client', () => {
     stuck.destroy();
   });
 
-  test('that speaks no gRPC is cut off, and clients that do nothing keep nobody out', async () => {
+  test('that speaks no gRPC is disconnected, and idle clients do not keep others out', async () => {
     const idle: Socket[] = [];
     for (let count = 0; count < 60; count++) {
       const one = createConnection(path());

@@ -162,7 +162,7 @@ describe('a request that cannot be served', () => {
 });
 
 describe('a client', () => {
-  test('that reads slowly is waited for, and holds nobody up', async () => {
+  test('that reads slowly gets all, and delays no other client', async () => {
     const words = 'x'.repeat(1000);
     node.say(...Array.from({ length: 30_000 }, () => words));
     const slow = await node.server.begin(PATH);

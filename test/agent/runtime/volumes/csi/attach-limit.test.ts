@@ -76,7 +76,7 @@ async function syncs(count: number): Promise<readonly unknown[]> {
   return outcomes;
 }
 
-test('is rejected when its controller has had the time that the kubelet gives it, and the driver is asked for its limit', async () => {
+test('is rejected when the kubelet would have waited long enough, and the driver is asked for its limit', async () => {
   const outcomes = await syncs(6);
   const early = outcomes.slice(0, 5).map((error) => String(error));
   expect(early.every((text) => text.includes('no slot is free'))).toBe(true);

@@ -180,7 +180,7 @@ describeAsRoot('a volume of a CSI driver', () => {
     },
   };
 
-  test('that has grown is grown by its driver, when it is published and later, and its claim is told', async () => {
+  test('whose PersistentVolume has grown is expanded by its driver, when it is published and later, and the claim has the result', async () => {
     const patches: object[] = [];
     const claim = structuredClone(GROWN);
     claim.status.capacity.storage = '2Gi';

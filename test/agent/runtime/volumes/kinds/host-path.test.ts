@@ -56,7 +56,7 @@ describe('at a path that does not exist', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test('DirectoryOrCreate fails where the kernel lets nobody make a directory, and holds no thread of the agent', async () => {
+  test('DirectoryOrCreate fails where the kernel allows no directory, and blocks no thread of the agent', async () => {
     const attempts = Array.from({ length: 5 }, async (_, index) =>
       bed.mount(pod('DirectoryOrCreate', `/proc/statelet/${index}`)).catch(String),
     );

@@ -197,7 +197,7 @@ test('a slow reader gets also what comes after the outcome', async () => {
   expect((await read).map(({ bytes }) => bytes)).toEqual([RUNTIME_OUTPUT.length, ERRORS.length]);
 });
 
-test('input that nobody reads any more does not take the output away', async () => {
+test('input that the command does not read any more does not lose its output', async () => {
   const { stdin, stdout, stderr, exit } = await commandOf(async (opened) => {
     await output(opened);
     await outcome(opened);
