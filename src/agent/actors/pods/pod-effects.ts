@@ -1,14 +1,7 @@
 /** The effects of pod actors: the kubelet's SyncPod, SyncTerminatingPod and SyncTerminatedPod. */
 import type { Observer } from 'rxjs';
 import type { PodContext, PodEvent } from '../../machines/pod-machine.ts';
-import {
-  DEADLINE_EXCEEDED,
-  type EndStatus,
-  endStatus,
-  hasExceededDeadline,
-  isPastDeadline,
-  isTerminalPhase,
-} from '../../policies/termination/pod-termination.ts';
+import { type EndStatus, endStatus } from '../../policies/termination/pod-termination.ts';
 import { containerHash, shouldAllContainersRestart } from '../../policies/pod-actions/restart.ts';
 import {
   asksForMore,
@@ -17,19 +10,13 @@ import {
   namesWithoutBackOff,
   resyncReason,
 } from '../../policies/pod-actions/after-sync.ts';
-import { computePodActions, type PodActions, startsNoMore } from '../../policies/pod-actions/pod-actions.ts';
-import {
-  generateAPIPodStatus,
-  hasRunToItsEnd,
-  type PodStatusFacts,
-} from '../../policies/status/pod-status.ts';
+import { computePodActions, type PodActions } from '../../policies/pod-actions/pod-actions.ts';
+import { generateAPIPodStatus, hasRunToItsEnd } from '../../policies/status/pod-status.ts';
 import {
   hasProbedContainers,
   recordsHook,
-  resultBeforeRestart,
   withRemembered,
 } from '../../policies/status/remembered-containers.ts';
-import { containerID } from '../../policies/status/container-state.ts';
 import { isLocalPod, isManifestPod, isStaticPod } from '../../policies/pod/pod-kinds.ts';
 import { notMounted, type ResyncReason } from '../../policies/pod-actions/back-off.ts';
 import { isRunning } from '../../policies/cri/runtime-pod-status.ts';
@@ -44,13 +31,11 @@ import {
   computeResizeActions,
   isResizeInProgress,
 } from '../../policies/resize/resize-actions.ts';
-import type { DeviceManager } from '../../runtime/devices/device-manager.ts';
-import type { DraNode } from '../../runtime/dra/dra-node.ts';
 import { type PodNode, PrepareError } from '../../runtime/node/pod-node.ts';
 import { type PodRuntime, RESIZE_ERROR } from '../../runtime/pods/pod-runtime.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorKind, type ErrorKind, StateletError } from '../../../types/errors.ts';
-import type { Container, Pod, PodStatus } from '../../../types/kubernetes.ts';
+import type { Container, Pod } from '../../../types/kubernetes.ts';
 import type { PodAllocation, RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import type { RuntimeWatch } from '../node/runtime-watch.ts';
 import type { ContainerExitLog } from './container-exit-log.ts';
@@ -59,25 +44,18 @@ import type { PodEffects } from './pod-actor.ts';
 import { referenceOf } from './pod-registry.ts';
 import type { ProbeManager } from '../probes/probe-manager.ts';
 import type { ResizeStates } from '../resize/resize-states.ts';
-import type { StatusManager } from './status-manager.ts';
+import { statusFacts, type StatusParts } from './pod-status-facts.ts';
 
-export interface PodEffectsParts {
+export interface PodEffectsParts extends StatusParts {
   readonly pleg: Pleg;
   readonly podRuntime: PodRuntime;
   readonly node: PodNode;
   readonly probes: ProbeManager;
   readonly containerExitLog: ContainerExitLog;
-  readonly statusManager: StatusManager;
   readonly resizes: ResizeStates;
   readonly ended: Pick<EndedPods, 'kept'>;
-  /** Undefined where pods can have no devices. */
-  readonly devices: Pick<DeviceManager, 'statusOf'> | undefined;
-  /** Undefined where pods can have no ResourceClaims. */
-  readonly dra: Pick<DraNode, 'statusOf'> | undefined;
   /** Its state is asked for where it did not answer an effect, or its network may be ready by now. */
   readonly runtime: Pick<RuntimeWatch, 'name' | 'state' | 'check'>;
-  /** Addresses of the node, the primary one first. */
-  readonly hostIPs: () => readonly string[];
   /** Is told of each static pod that is being synced: its mirror pod at the API server may be missing. */
   readonly staticPodSyncs: Observer<Pod>;
 }
@@ -314,72 +292,6 @@ function report(deps: Deps, context: PodContext, podStatus: RuntimePodStatus): {
   deps.probes.rememberResults(pod, status);
   deps.probes.podStatusChanged(context.uid);
   return { ended: hasRunToItsEnd(status) };
-}
-
-function statusFacts(
-  deps: Deps,
-  { uid, statusOverride }: PodContext,
-  pod: Pod,
-  podStatus: RuntimePodStatus,
-): PodStatusFacts {
-  const previous = previousStatus(deps, pod, podStatus);
-  const results = deps.probes.results(uid);
-  const { agentStartedAt } = deps.probes;
-  const known = (id: string) => deps.node.knownContainer(uid, id);
-  const before = { pod, podStatus, previous: previous ?? pod.status, agentStartedAt, known };
-  const now = deps.clock.now();
-  const facts: PodStatusFacts = {
-    pod,
-    podStatus,
-    previous,
-    podIsTerminal: false,
-    startFailures: deps.podRuntime.startFailures(uid),
-    override: statusOverride,
-    resize: deps.resizes.conditionsOf(uid),
-    devicesOf: (container) => {
-      const all = [
-        ...(deps.devices?.statusOf(uid, container) ?? []),
-        ...(deps.dra?.statusOf(pod, container) ?? []),
-      ];
-      return all.length === 0 ? undefined : all;
-    },
-    probeResults: (probe, containerId) =>
-      results[probe].get(containerId) ?? resultBeforeRestart(before, probe, containerId),
-    runtimeName: deps.runtime.name,
-    hostIPs: deps.hostIPs(),
-    now: rfc3339(now),
-  };
-  if (statusOverride || !hasHadItsTime(facts, now)) return facts;
-  // Recorded once: the pod has failed from now on.
-  deps.recorder.event(pod.metadata, 'Normal', DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message);
-  return { ...facts, override: DEADLINE_EXCEEDED };
-}
-
-/**
- * The last reported status. For a static pod that starts no container any more it is that of its mirror pod, which shows how
- * containers ended that the runtime has lost. It does not count if it knows no container of this pod: then it is of an earlier
- * one.
- */
-function previousStatus(
-  { statusManager, runtime }: Deps,
-  pod: Pod,
-  podStatus: RuntimePodStatus,
-): PodStatus | undefined {
-  const { uid } = pod.metadata;
-  const known = statusManager.get(uid);
-  if (statusManager.entry(uid) || !isStaticPod(pod) || !startsNoMore(pod, podStatus)) return known;
-  const served = statusManager.servedOf(pod);
-  const ids = podStatus.containers.map(({ id }) => containerID(runtime.name, id));
-  const isOfThisLife = served?.containerStatuses?.some(({ containerID: id = '' }) => ids.includes(id));
-  return isOfThisLife ? { ...known, ...served } : known;
-}
-
-/** A pod that ended before its deadline has kept it. */
-function hasHadItsTime(facts: PodStatusFacts, nowMs: number): boolean {
-  const { pod, podStatus } = facts;
-  const status = facts.previous ?? pod.status;
-  if (isTerminalPhase(status?.phase) || !isPastDeadline(pod, status, nowMs)) return false;
-  return hasExceededDeadline(pod, generateAPIPodStatus(facts), podStatus);
 }
 
 function decide(
