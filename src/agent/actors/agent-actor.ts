@@ -19,15 +19,15 @@ const RUNNING = new WeakMap<AnyActorRef['system'], Set<AnyActorRef>>();
 const NONE: ReadonlySet<AnyActorRef> = new Set();
 
 /**
- * All actors of the agent are made by it but those of pods, which the registry has: XState keeps no list that can be read. An actor is among
- * `runningActors` from its start to its end.
+ * Makes all actors of the agent but those of pods, which the registry keeps. XState has no list of actors that can be read, so `runningActors` is
+ * one: an actor is in it from its start to its end.
  */
 export const createActor = ((logic: AnyActorLogic, options: ActorOptions<AnyActorLogic> = {}) => {
   const actor: AnyActorRef = createXStateActor(logic, options);
   const running = RUNNING.get(actor.system) ?? new Set();
   RUNNING.set(actor.system, running);
   const end = () => void running.delete(actor);
-  // The first actor of a system stays as long as the system does. If nothing listens to it, XState reports its failure.
+  // The first actor of a system lasts as long as the system does. XState itself reports its failure only while nobody subscribes to it.
   if (options.parent === undefined) running.add(actor);
   else actor.subscribe({ next: () => void running.add(actor), error: end, complete: end });
   return actor;
@@ -62,8 +62,8 @@ export function agentActor<Machine extends AnyStateMachine>(
 }
 
 /**
- * A request for a chart to invoke: it is aborted when the state is left that invokes it. The chart hears of a failure as plain facts, so
- * that a record can keep them.
+ * A request that a chart invokes. It is aborted when the chart leaves the invoking state. The chart gets a failure as plain facts, so that a record
+ * can keep them.
  */
 export function requestActor<Output, Input>(
   ask: (input: Input, signal: AbortSignal) => Promise<Output>,
@@ -79,7 +79,7 @@ export function requestActor<Output, Input>(
   });
 }
 
-/** Since when actors are in their states. A state that is entered anew from itself counts on. */
+/** Since when actors are in their states. A state that is entered anew from itself does not count anew. */
 export class StateTimes {
   readonly #clock: Clock;
   readonly #visits = new WeakMap<AnyActorRef, { readonly state: string; readonly sinceMs: number }>();
@@ -100,7 +100,7 @@ export class StateTimes {
   }
 }
 
-/** For `requestActor`: the facts of a failure with its time. */
+/** For `requestActor`: the facts of a failure, with its time. */
 export function timedFailures(clock: Clock): (error: unknown) => TimedFailure {
   return (error) => ({ problem: errorMessage(error), now: clock.now() });
 }

@@ -28,7 +28,7 @@ function listPods(sources: WhySources): readonly LivePod[] {
   });
 }
 
-/** It runs, and all of its containers are ready; or it has completed. */
+/** Whether it runs with all of its containers ready, or has completed. */
 function isFine({ pod, status, state }: ServedPod): boolean {
   if (status?.phase === 'Succeeded') return true;
   const { ready, total } = podSummary({ ...pod, ...(status && { status }) });

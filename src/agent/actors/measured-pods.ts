@@ -1,4 +1,4 @@
-/** Tells the measurements of the lives of pods: of their charts, the events for them, and their effects. */
+/** Passes the lives of pods on to the measurements: states, events and effects. */
 import { stateName } from './transitions.ts';
 import { isStartAwaited } from '../policies/status/phase.ts';
 import type {
@@ -20,7 +20,7 @@ export function podObserver(measurements: PodMeasurements & Pick<AgentMeasuremen
   return {
     spawned: ({ pod: { uid }, actor }: PodEntry) => {
       measurements.podAdded(uid, actor.getSnapshot().context.runtimeHolds === 'nothing');
-      // The registry's parent hears of the failure of an actor.
+      // The failure of an actor goes to the registry's parent.
       actor.subscribe({ next: ({ value }) => measurements.podState(uid, stateName(value)), error: nothing });
     },
     sent: (uid, event) => {
@@ -50,7 +50,7 @@ export function measuredEffects(effects: PodEffects, measurements: PodMeasuremen
   };
 }
 
-/** When pods begin to run, and when they are gone. */
+/** Measures when pods begin to run, and when they are gone. */
 export function measurePods(
   measurements: AgentMeasurements,
   { statusManager, ends }: { readonly statusManager: StatusManager; readonly ends: PodTerminations },

@@ -246,7 +246,7 @@ export class NodeAgent {
     );
   }
 
-  /** When the runtime is ready for the first time, starts everything that depends on knowing what runs already. */
+  /** When the runtime is ready for the first time, starts everything that must know what runs already. */
   #onRuntime(problem: string | undefined): void {
     if (problem === undefined && !this.#looping) this.#startLoop();
     this.supervisor.send(

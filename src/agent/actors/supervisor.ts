@@ -1,4 +1,4 @@
-/** The supervisor: the loop over the registry of pod actors, with what handles its events. */
+/** The supervisor: the loop, the registry of pod actors, and the handlers of its events. */
 import type { StartDelay } from '../policies/admission/start-delay.ts';
 import type { KillPodOptions } from '../policies/termination/pod-termination.ts';
 import { type Observable } from 'rxjs';
@@ -56,7 +56,7 @@ export class Supervisor {
   readonly registry: PodRegistry;
   readonly desired: DesiredPods;
   readonly ended: EndedPods;
-  /** Tells how far pods have come on the way to their end. */
+  /** Emits how far pods have come on the way to their end. */
   readonly ends = new PodTerminations();
   /** The root of the tree of actors. */
   readonly actor: AnyActorRef;
@@ -119,7 +119,7 @@ export class Supervisor {
     });
   }
 
-  /** What keeps the remains of pods that are gone may be over. */
+  /** The reason why remains of pods could not be removed may be over. */
   retryOrphans(): void {
     this.#lifecycle.retryOrphans();
   }
@@ -144,12 +144,12 @@ export class Supervisor {
     return this.#parts.loop.runtimeProblem;
   }
 
-  /** When the next sync of a pod is due that waits for one, in Unix milliseconds. */
+  /** When the next sync of a waiting pod is due, in Unix milliseconds. */
   nextSyncAt(uid: string): number | undefined {
     return this.#workQueue.dueAt(uid);
   }
 
-  /** For whose end the resize of the pod waits. */
+  /** The pods for whose end the resize of the pod waits. */
   resizeDelay(uid: string): StartDelay | undefined {
     return this.#resizes.delayOf(uid);
   }
@@ -165,7 +165,7 @@ export class Supervisor {
     for (const pod of pleg.pods()) if (pleg.runtimeHolds(pod.uid) === 'running') this.#starts.adoptName(pod);
   }
 
-  /** The node may have more for its pods: those that wait for room ask again. */
+  /** The node may have more resources: pods that wait for room ask again. */
   offerRoom(): void {
     this.#starts.offerRoom();
   }

@@ -1,8 +1,6 @@
 /**
- * The transitions of all actors of a system, for the flight recorder and the page. Without a listener nothing is inspected and
- * nothing costs.
- *
- * Each transition is told after its actions have run. One that an action caused in another actor comes before it.
+ * The transitions of all actors of a system, for the flight recorder and the page. Without a listener nothing is inspected. Each transition is
+ * emitted after its actions have run, so a transition that an action caused in another actor comes before it.
  */
 import type {
   AnyActorRef,
@@ -22,7 +20,7 @@ interface SeenSnapshot extends ActorSnapshot {
   readonly machine: AnyStateMachine;
 }
 
-/** The kind of the transitions with this event between these states. */
+/** What the transitions of this event between these states have in common. */
 interface KnownKind {
   readonly eventType: string;
   readonly from: StateValue;
@@ -35,7 +33,7 @@ type Actor = InspectionEvent['actorRef'];
 type Microstep = InspectionEvent & { readonly type: '@xstate.microstep' };
 
 const OF_XSTATE = 'xstate.';
-/** XState puts the id of the child into the type of such an event, for example into that of its end. */
+/** XState puts the id of the child into the types of these events. */
 const OF_CHILD = ['xstate.done.actor', 'xstate.error.actor', 'xstate.snapshot.actor'];
 const ERROR_OF_CHILD = 'xstate.error.actor.';
 
@@ -43,7 +41,9 @@ export class TransitionFeed {
   readonly #root: AnyActorRef;
   readonly #clock: Clock;
   readonly #listeners = new Set<TransitionListener>();
-  /** The actors in the middle of an event, each one by an action of that before it. Their `getSnapshot` is still of before the event. */
+  /**
+   * The actors that are handling an event. An action of each one has sent the event of the next. Their `getSnapshot` is still from before the event.
+   */
   readonly #atWork: { readonly actor: Actor; snapshot: SeenSnapshot }[] = [];
   readonly #kinds = new WeakMap<object, KnownKind[]>();
   #inspection: Subscription | undefined;
@@ -53,7 +53,7 @@ export class TransitionFeed {
     this.#clock = clock;
   }
 
-  /** Hears of each transition from now on. Returns the function that ends this. A listener must not throw. */
+  /** Calls the listener with each transition, until the returned function is called. The listener must not throw. */
   subscribe(listener: TransitionListener): () => void {
     this.#listeners.add(listener);
     this.#inspection ??= this.#root.system.inspect(this.#hear);
@@ -102,13 +102,13 @@ export class TransitionFeed {
     this.#tell(kind, actor, { event, before, after: before });
   }
 
-  /** A loop without a function for each step. */
+  /** A plain loop: `find` would make a function for each step. */
   #find(actor: Actor): { snapshot: SeenSnapshot } | undefined {
     for (const one of this.#atWork) if (one.actor === actor) return one;
     return undefined;
   }
 
-  /** Those after it have ended within its event. */
+  /** Those after it have ended their events before it. */
   #atRest(actor: Actor): void {
     if (this.#find(actor) === undefined) return;
     while (this.#atWork.pop()?.actor !== actor);
@@ -151,7 +151,7 @@ function restingSnapshot(actor: Actor): SeenSnapshot | undefined {
   return (actor as AnyActorRef).getSnapshot() as SeenSnapshot | undefined;
 }
 
-/** In which the actor was made: XState tells only of the steps that follow at once. */
+/** The snapshot with which the actor was made: XState emits only the steps that follow it at once. */
 function initialSnapshot({ machine, context }: SeenSnapshot): SeenSnapshot {
   return machine.resolveState({ value: {}, context });
 }
@@ -238,7 +238,7 @@ function actionsOf(
   ];
 }
 
-/** The innermost state that is neither left nor entered; undefined where the whole machine is. */
+/** The innermost state that is neither left nor entered; undefined where the whole machine is left and entered. */
 function domainOf({ source, target = [], reenter }: AnyTransitionDefinition): AnyStateNode | undefined {
   const isInner = (node: AnyStateNode) => isWithin(node, source);
   if (!reenter && target.every(isInner)) return source;
@@ -256,7 +256,7 @@ function isWithin(node: AnyStateNode | undefined, outer: AnyStateNode): boolean 
   return false;
 }
 
-/** Functions without a name in the chart have none here. */
+/** Functions without a name in the chart are left out. */
 function namesOf(implementations: readonly unknown[]): string[] {
   return implementations.flatMap((one) => {
     if (typeof one === 'string') return [one];

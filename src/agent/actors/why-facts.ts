@@ -27,13 +27,13 @@ export interface NamedPod {
   readonly name: string;
 }
 
-/** Also for a pod that has gone, while there are events about it; else undefined. */
+/** Also for a pod that is gone, while there are events about it; else undefined. */
 export function whyOfPod(sources: WhySources, namespace: string, name: string): Why | undefined {
   const known = knownPod(sources, { namespace, name });
   return known ? whyKnown(sources, known) : whyOfGone(sources, { namespace, name });
 }
 
-/** The same with what was recorded of a pod that has gone, and of one that was chosen to end. It is read only then. */
+/** The same, with the record of a pod that is gone, or that was chosen to end. The record is read only for these. */
 export async function whyOfPodWithRecord(
   sources: WhySources,
   pod: NamedPod,
@@ -42,7 +42,7 @@ export async function whyOfPodWithRecord(
   const known = knownPod(sources, pod);
   if (known === undefined) {
     const recorded = await read(pod).catch(() => undefined);
-    // It may have come meanwhile.
+    // The pod may have come meanwhile.
     const come = knownPod(sources, pod);
     return come ? whyKnown(sources, come) : whyOfGone(sources, recorded?.life ?? pod, recorded);
   }
@@ -77,7 +77,7 @@ function whyOfGone(
   return whyGone({ namespace, name, events, recorded, nowMs: sources.clock.now() });
 }
 
-/** One that has not ended goes before one that has. */
+/** A pod that has not ended comes before one that has. */
 function newest(entries: readonly PodEntry[]): PodEntry | undefined {
   return entries.findLast(({ actor }) => !actor.getSnapshot().hasTag('finished')) ?? entries.at(-1);
 }
@@ -92,7 +92,7 @@ export function whyOfEntry(
   return pod && whyKnown({ ...sources, events: () => events }, { pod, entry });
 }
 
-/** `recorded`: what the agent itself does not know any more. */
+/** `recorded`: facts that the agent itself does not know any more. */
 function whyKnown(
   { agent, clock, events }: WhySources,
   { pod, entry }: KnownPod,
@@ -124,7 +124,7 @@ function whyKnown(
   });
 }
 
-/** Who has what a pod lacks. Containers that have ended have given theirs back with their pod. */
+/** Which pods hold what a pod lacks. Containers of ended pods hold nothing. */
 function heldOf({ supervisor, holders }: WhySources['agent'], lack: Lack): string | undefined {
   const pods = [...supervisor.registry.entries()].flatMap(
     ({ actor }) => actor.getSnapshot().context.pod ?? [],

@@ -1,4 +1,4 @@
-/** The actor of the connection to the API server: it hears of every request, logs what changes, and tells how the connection is. */
+/** The actor of the connection to the API server: every request is reported to it. It logs changes of the connection's state. */
 import { Observable } from 'rxjs';
 import type { ActorRefFrom, AnyActorRef } from 'xstate';
 import type { ConnectionObserver } from '../../cluster/service/api-server.ts';
@@ -49,7 +49,7 @@ export class ApiConnection implements ConnectionObserver {
     this.#actor.start();
   }
 
-  /** Only a parent can stop its actor: without one it stops here. */
+  /** XState lets only a parent stop its child: an actor without a parent is stopped here. */
   stop(): void {
     this.#isStopped = true;
     if (this.#context.parent === undefined) this.#actor.stop();
@@ -88,7 +88,7 @@ export class ApiConnection implements ConnectionObserver {
     this.#send({ type: 'FAILED', problem, now: this.#now });
   }
 
-  /** Says once that the clocks differ, and once that they agree again. */
+  /** Logs once that the clocks differ, and once that they agree again. */
   clockDifference(differenceMs: number): void {
     const problem = clockProblem(differenceMs);
     if ((problem !== undefined) === this.#clockDiffers || this.#isStopped) return;

@@ -40,7 +40,7 @@ import type { ActorContext } from '../actor-context.ts';
 import { agentActor, requestActor } from '../agent-actor.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 
-/** A server, and the end of the connections to it. */
+/** A server, and how to close the connections to it. */
 export interface ConnectedServer {
   readonly main: ApiServer;
   close(): void;
@@ -54,9 +54,9 @@ export interface CertificateManagerParts {
   readonly rotates: boolean;
   /** Called when the agent has had no valid certificate for too long. Without it the agent goes on. */
   readonly onGiveUp?: () => void;
-  /** Connects with the credentials that hold now. Certificates are asked for seldom: nothing stays connected for that. */
+  /** Connects with the present credentials. Certificates are requested seldom, so no connection stays open for them. */
   readonly connect: () => ConnectedServer;
-  /** The key is kept until there is a certificate, and the request has a name of its own. Default: a new key for each request. */
+  /** Keeps the key until there is a certificate. The request then has a fixed name. Default: a new key for each request. */
   readonly keptKey?: KeptKey;
   /** Makes a certificate signing request. Default: in a process of its own. */
   readonly sign?: (input: SigningRequestInput) => Promise<string>;
@@ -68,11 +68,11 @@ export interface CertificateStart {
   /** Undefined: there is nothing to ask for yet. */
   readonly template: CertificateTemplate | undefined;
   readonly pair: CertificatePair | undefined;
-  /** The pair serves only to ask for the first one of the agent's own. */
+  /** The pair only serves to request the agent's own first certificate. */
   readonly mustRenew: boolean;
 }
 
-/** The clock of a machine may be set, and a machine may sleep: no timer is trusted for longer. */
+/** No timer runs longer than this: the machine may sleep, or its clock may be set. */
 const LONGEST_WAIT_MS = 60 * 60_000;
 
 export class CertificateManager {
@@ -133,7 +133,7 @@ export class CertificateManager {
     return this.#actor.getSnapshot().context;
   }
 
-  /** What is waited for, since when, and why the last request failed. */
+  /** What the certificate waits for, since when, and why the last request failed. */
   describe(): string {
     const snapshot = this.#actor.getSnapshot();
     const { requestName, problem, since } = snapshot.context;
@@ -142,7 +142,7 @@ export class CertificateManager {
     return `${Renewal} since ${rfc3339(since)}${request}${problem === undefined ? '' : `: ${problem}`}`;
   }
 
-  /** In words that stay the same while the same is waited for. */
+  /** As `describe`, without what changes during one wait. */
   awaited(): string {
     const { value, context } = this.#actor.getSnapshot();
     const { requestName, problem = 'it is being requested' } = context;

@@ -22,9 +22,9 @@ export interface ClusterAgentParts {
   readonly clients: ApiClients;
   readonly settings: ClusterSettings;
   readonly registration: RegistrationSettings;
-  /** What the node's status is made from, as it is now. */
+  /** The present facts from which the node's status is made. */
   readonly statusFacts: () => NodeStatusFacts;
-  /** The first report waits for this, no pod does. */
+  /** The first report of the node's status waits for this. No pod waits for it. */
   readonly statusFactsKnown?: () => Promise<void>;
   readonly node: Observable<WatchedObject<Node>>;
   /** Of the connection to the API server and of the certificates. They run before the agent does. */
@@ -68,12 +68,12 @@ export class ClusterAgent implements ClusterParts {
     return this.#uid;
   }
 
-  /** That this node runs, also when no source wants it any more. */
+  /** A pod that this node runs, also when no source wants it any more. */
   pod(uid: string): Pod | undefined {
     return this.#core.registry.get(uid)?.actor.getSnapshot().context.pod;
   }
 
-  /** The other machine that the Node object is of, in words; undefined if it is of this one. */
+  /** Names the other machine to which the Node object belongs; undefined if it belongs to this one. */
   otherMachine(node: Node): string | undefined {
     const { machine } = this.#parts.statusFacts().resources;
     return machine && otherMachine(node, machine, this.#node.ownership);
@@ -95,7 +95,7 @@ export class ClusterAgent implements ClusterParts {
     );
   }
 
-  /** The API server answers again: what waits for it does not wait for its own next try. */
+  /** The API server answers again: whatever waits for it tries at once. */
   connected(): void {
     this.#statuses.connected();
     this.#mirrorPods.reconcileAll();
@@ -117,7 +117,7 @@ export class ClusterAgent implements ClusterParts {
     return this.#node.node;
   }
 
-  /** As `node`; undefined where it is of another machine. */
+  /** As `node`; undefined where the object belongs to another machine. */
   ownNode(): Node | undefined {
     return this.#isOfOtherMachine ? undefined : this.#node.node;
   }
@@ -128,7 +128,7 @@ export class ClusterAgent implements ClusterParts {
     return clients.main.get<Node>(target, { timeoutMs: FRESH_NODE_LIMIT_MS });
   }
 
-  /** The same after the report that is under way: what that writes is in it. */
+  /** The same after the report that is under way, so that it includes what that report writes. */
   async writtenNode(): Promise<Node> {
     await this.#node.settled();
     return this.freshNode();
@@ -170,9 +170,9 @@ export class ClusterAgent implements ClusterParts {
   }
 
   /**
-   * A static pod goes on whose mirror pod has ended: that is of an earlier life. The manifest was wanted again, maybe while no agent
-   * ran. It gets another mirror pod at once: the sync under way may be its last one. How a pod has ended does not change any more, and
-   * the API server knows it.
+   * Handles a mirror pod that has ended while its static pod goes on. It belongs to an earlier life of the pod: the manifest was wanted again, maybe
+   * while no agent ran. The static pod gets another mirror pod at once, since the sync under way may be its last one. The end of the old one is
+   * final, and the API server has it.
    */
   #checkMirrorPod(mirrorPod: Pod): void {
     const { desired, statusManager } = this.#core;
@@ -261,5 +261,5 @@ export class ClusterAgent implements ClusterParts {
   }
 }
 
-/** A pod that waits for the newest labels of the node is judged by the known ones after this time. */
+/** A pod waits this long for the newest labels of the node. Then the known ones count. */
 const FRESH_NODE_LIMIT_MS = 10_000;

@@ -15,7 +15,7 @@ import { NodeObject, type NodeObjectParts } from './node-object.ts';
 
 export interface ClusterNodeParts extends Omit<NodeObjectParts, 'onBuilt'> {
   readonly settings: NodeObjectParts['settings'] & Pick<ClusterSettings, 'registerNode'>;
-  /** Whether the node could be Ready now. Asked ten times a second while an agent that has just started waits for it. */
+  /** Whether the node could be Ready now. Called ten times a second while an agent that has just started waits for it. */
   readonly isReady: () => boolean;
   /** The Node object with this UID exists and is of this machine. Called again when it has another UID. */
   readonly onRegistered: (uid: string) => void;
@@ -41,9 +41,9 @@ export class ClusterNode {
   readonly #quickTimer: Timer;
   readonly #object: NodeObject;
   #registeredUid: string | undefined;
-  /** Why a part of the status could not be built, as it was logged last. */
+  /** The problem in building the status that was logged last. */
   #problems = '';
-  /** Only a parent can stop its actor: after a stop, this one hears no more. */
+  /** XState lets only a parent stop its child. After a stop, this actor gets no more events. */
   #isStopped = false;
 
   constructor(context: ActorContext, parts: ClusterNodeParts) {
@@ -73,7 +73,7 @@ export class ClusterNode {
     return this.#actor;
   }
 
-  /** The Node object as the server told it last; undefined if there is none, or it is not known. */
+  /** The Node object as the server sent it last; undefined if there is none, or it is not known. */
   get node(): Node | undefined {
     return this.#object.latest;
   }
@@ -98,13 +98,13 @@ export class ClusterNode {
     this.#send({ type: 'START', now: this.#context.clock.now() });
   }
 
-  /** What the watch of the own Node object shows. Undefined: there is no such object. */
+  /** The watch shows this Node object. Undefined: there is none. */
   seen(node: Node | undefined): void {
     this.#object.latest = node;
     if (node?.metadata.uid !== this.#actor.getSnapshot().context.uid) this.reportNow();
   }
 
-  /** The status has changed, and the cluster is to know it now: the node is Ready, or not Ready any more. */
+  /** Reports the status at once: the node has become Ready, or is not Ready any more. */
   reportNow(): void {
     this.#send({ type: 'REPORT_NOW' });
   }
@@ -156,7 +156,7 @@ export class ClusterNode {
   ): Promise<void> {
     try {
       const event = await ask();
-      // Those of a registration wait until the UID of the Node object is known, which they refer to.
+      // Events of a registration refer to the UID of the Node object: they wait until it is known.
       if (event.type === 'REPORTED') {
         this.#recordNews();
         if (event.isReady) this.#context.measurements?.nodeLife.nodeReady(event.now);
@@ -199,7 +199,7 @@ export class ClusterNode {
     if (text !== '') this.#context.logger.warn({}, `A part of the node's status stays as it was: ${text}`);
   }
 
-  /** Each new problem is a line, not each try. `context`: before the failure. */
+  /** Logs a line for each new problem, not for each try. `context`: from before the failure. */
   #reportFailure({ problem }: NodeContext, event: NodeEvent): void {
     if (!('problem' in event)) return;
     const isNew = !isSameProblem(event.problem, problem);

@@ -1,4 +1,4 @@
-/** What an agent and its part in a cluster ask of each other. An agent without a cluster loads nothing of it. */
+/** The interfaces between an agent and its part in a cluster. An agent without a cluster does not load that part. */
 import type { AnyActorRef } from 'xstate';
 import type { NodeHealth } from '../../policies/node/ready-problems.ts';
 import type { Node, Pod } from '../../../types/kubernetes.ts';
@@ -19,26 +19,26 @@ export interface AgentCore extends ActorContext {
   readonly statusManager: StatusManager;
   /** What decides whether the node is ready. */
   readonly health: () => NodeHealth;
-  /** The node object says something else of what pods may request. */
+  /** The allocatable resources in the Node object have changed. */
   readonly onAllocatable: () => void;
-  /** These pods are looked at again. */
+  /** Syncs these pods. */
   readonly sync: (uids: readonly string[]) => void;
-  /** What could not be removed of pods that are gone is tried again now. */
+  /** Tries again now to remove what is left of pods that are gone. */
   readonly removeOrphans: () => void;
-  /** The node's status has changed, and does not wait for the next report. */
+  /** The node's status has changed: it is reported at once. */
   readonly reportNow: () => void;
   /** The supervisor. */
   readonly parent: AnyActorRef;
 }
 
-/** The node's part in a cluster. No pod waits for anything of it. */
+/** The node's part in a cluster. No pod waits for it. */
 export interface ClusterParts {
   /** Actors that run before the agent does, each in a system of its own. */
   readonly earlierActors: readonly AnyActorRef[];
   start(): void;
-  /** Resolves when nothing of it goes on. */
+  /** Resolves when nothing of it is under way any more. */
   stop(): Promise<void>;
-  /** Resolves when the API server has been told all that it is to know, or does not answer. */
+  /** Resolves when everything has been sent to the API server, or the server does not answer. */
   flush(): Promise<void>;
   /** As the API server last had it; undefined while it is not known. */
   node(): Node | undefined;
@@ -49,6 +49,6 @@ export interface ClusterParts {
   mirrorPodSeen(): void;
   /** Called with each housekeeping. */
   cleanUp(): void;
-  /** The node has become ready or not ready, or has pressure: this does not wait for the next report. */
+  /** The node has become ready or not ready, or has pressure: this is reported at once. */
   reportNow(): void;
 }

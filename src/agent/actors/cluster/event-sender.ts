@@ -1,4 +1,4 @@
-/** Tells the API server of events, one after the other. Who records an event never waits for the server. */
+/** Sends events to the API server, one after the other. A caller that records an event never waits for the server. */
 import type { ApiServer } from '../../cluster/service/api-server.ts';
 import { ApiError, hasNoNamespace, hasReason } from '../../cluster/service/api-error.ts';
 import { type CorrelatedEvent, isLogOnly } from '../../policies/cluster/event-correlation.ts';
@@ -28,11 +28,11 @@ type Context = Pick<AgentContext, 'clock' | 'random' | 'logger'>;
 export class EventSender extends EventReports {
   readonly #context: Context;
   readonly #api: ApiServer;
-  /** Reports that were not begun to be sent, oldest first: one for each event of the server. */
+  /** Reports whose sending has not begun, oldest first: one for each event object. */
   readonly #queue = new Map<string, EventReport>();
   /** The agent ends: nothing is tried again. */
   readonly #stopping = new AbortController();
-  /** No request is in flight any more, or its answer is not waited for. */
+  /** Aborts the request in flight. */
   readonly #abort = new AbortController();
   #sending: Promise<void> | undefined;
   #isRefused = false;
@@ -73,7 +73,7 @@ export class EventSender extends EventReports {
   }
 
   async #sendAll(): Promise<void> {
-    // Whoever records an event goes on first.
+    // The caller goes on first.
     await Promise.resolve();
     for (const [key, report] of this.#queue) {
       this.#queue.delete(key);
@@ -93,7 +93,7 @@ export class EventSender extends EventReports {
         if (this.#isOver(report, tries, error)) return;
         // The server does not answer: it would not answer the others either.
         if (this.#stopping.signal.aborted) this.#abort.abort();
-        // Not all nodes come back at the same moment.
+        // A random delay, so that not all nodes come back at the same moment.
         const delayMs = tries === 1 ? random() * RETRY_MS : RETRY_MS;
         await sleep(clock, delayMs, this.#stopping.signal).catch(() => undefined);
       }
@@ -125,7 +125,7 @@ export class EventSender extends EventReports {
     const fields = { reason: event.reason, object: `${event.metadata.namespace}/${event.metadata.name}` };
     const what = isRefused ? 'The API server refused an event' : 'An event could not be sent';
     const message = `${what}: ${errorMessage(error)}`;
-    // It was created by a request whose answer was lost, or nobody can read it any more: what ends with its namespace still has events.
+    // The event exists: the answer to an earlier request was lost. Or its namespace is gone: pods that end with it still record events.
     const isExpected = hasReason(error, 'AlreadyExists') || hasNoNamespace(error);
     if (this.#isRefused || isExpected) logger.debug(fields, message);
     else logger.warn(fields, message);

@@ -79,8 +79,8 @@ export class MirrorPods {
   }
 
   /**
-   * Deletes the mirror pods whose static pods are gone, deleted by a person, or wait to live again. One that is still terminating keeps
-   * its mirror pod, which shows its end.
+   * Deletes the mirror pods of static pods that are gone, that a person has deleted, or that wait to start again. A static pod that is still
+   * terminating keeps its mirror pod, which shows its end.
    */
   deleteOrphans(isTerminating: (fullName: string) => boolean): void {
     this.#forgetTheGone();
@@ -103,13 +103,13 @@ export class MirrorPods {
     const { desired, deleted } = this.#parts;
     const staticUIDOf = (mirrorPod: Pod) => desired.staticPodOf(mirrorPod)?.metadata.uid;
     return [
-      // Of two static pods of one name the other one may still be wanted.
+      // If two static pods had this name, the other one may still be wanted.
       ...desired.orphanedMirrorPods().filter((mirrorPod) => staticUIDOf(mirrorPod) === undefined),
       ...[...desired.mirrorPods()].filter((mirrorPod) => deleted.has(staticUIDOf(mirrorPod) ?? '')),
     ];
   }
 
-  /** Those that show as running what waits to live again. */
+  /** Mirror pods that show a static pod as running which waits to start again. */
   #outlived(): Pod[] {
     const { desired } = this.#parts;
     return [...desired.mirrorPods()].filter(
@@ -175,7 +175,7 @@ export class MirrorPods {
       await api.delete({ resource: 'pods', namespace, name }, { ...options, ...this.#limits() });
     } catch (error) {
       if (hasReason(error, 'NotFound')) return true;
-      // Another pod has its name: the source `api` will show it.
+      // Another pod has taken the name: the source `api` will show it.
       if (hasReason(error, 'Conflict')) return false;
       throw error;
     }
@@ -191,7 +191,7 @@ export class MirrorPods {
     try {
       await api.create({ resource: 'pods', namespace }, newMirrorPod(pod, nodeName, node()), this.#limits());
     } catch (error) {
-      // The source `api` will show it, and whether it is the right one.
+      // The source `api` will show the existing pod, and whether it is the right one.
       if (hasReason(error, 'AlreadyExists')) return false;
       throw error;
     }

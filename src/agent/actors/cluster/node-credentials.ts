@@ -23,13 +23,13 @@ export interface NodeCredentialsParts {
   /** Where certificates are kept. */
   readonly certDir: string;
   readonly nodeName: string;
-  /** Opens a connection with which a certificate is asked for. */
+  /** Opens a connection over which a certificate is requested. */
   readonly connect: (credentials: Credentials) => ConnectedServer;
   /** Called when the agent has had no valid client certificate for five minutes, and the server refuses to give one. */
   readonly onGiveUp: () => void;
 }
 
-/** Rejects with what is wrong with the files; the message names file and field. Asks no server. */
+/** Reads the files only. Rejects if one is wrong; the message names the file and the field. */
 export async function openNodeCredentials(
   context: ActorContext,
   parts: NodeCredentialsParts,
@@ -38,9 +38,9 @@ export async function openNodeCredentials(
 }
 
 export class NodeCredentials {
-  /** For the connections of the node. While there is no certificate yet, they reject and say what is waited for. */
+  /** For the connections of the node. Until there is a certificate they reject, with what they wait for. */
   readonly credentials: Credentials;
-  /** Undefined where the certificate is somebody else's to renew. */
+  /** Undefined where the agent does not renew the certificate itself. */
   readonly client: CertificateManager | undefined;
   /** Undefined unless `serverTLSBootstrap` is set. */
   readonly serving: CertificateManager | undefined;

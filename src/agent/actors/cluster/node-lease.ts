@@ -1,4 +1,4 @@
-/** The actor of the node's lease, and its effects. It shares nothing with the pods but the event loop. */
+/** The actor of the node's lease, and its effects. It has nothing in common with the pods but the event loop. */
 import type { ActorRefFrom, AnyActorRef } from 'xstate';
 import { hasReason, isSameProblem } from '../../cluster/service/api-error.ts';
 import type { Collection } from '../../cluster/service/api-resources.ts';
@@ -26,7 +26,7 @@ export interface NodeLeaseParts {
 
 export interface NodeLeaseState {
   readonly state: string;
-  /** Since when the lease is renewed, or cannot be renewed, or its node is not known. Unix ms. */
+  /** Since when the lease has been in its state: renewed, not renewed, or without a known node. Unix ms. */
   readonly since: number;
   /** Unix ms; undefined if it was not renewed yet. */
   readonly renewedAt: number | undefined;
@@ -91,7 +91,7 @@ export class NodeLease {
       },
       delays: { renewal: () => renewalDelayMs(leaseDurationSeconds, random()) },
       actions: {
-        /** Each new problem is a line, not each try. The context is that before the failure. */
+        /** Logs a line for each new problem, not for each try. The context is from before the failure. */
         reportFailure: ({ context, event }) => {
           if (!('error' in event)) return;
           const { problem } = event.error;

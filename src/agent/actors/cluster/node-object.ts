@@ -1,4 +1,4 @@
-/** The node's own object at the API server: how it is made, read and written. What has come of a request is an event of the chart. */
+/** The node's own object at the API server: how it is made, read and written. The result of each request is an event of the chart. */
 import { hasReason } from '../../cluster/service/api-error.ts';
 import type { ObjectReference } from '../../cluster/service/api-resources.ts';
 import type { ApiObject, ApiServer, RequestOptions } from '../../cluster/service/api-server.ts';
@@ -33,7 +33,7 @@ export interface NodeObjectParts {
   readonly facts: () => Promise<NodeStatusFacts>;
   /** Parts of the status that could not be built, and stay as they were. Called with each build. */
   readonly onBuilt: (problems: readonly string[]) => void;
-  /** The server has told another amount that pods may request of the node. */
+  /** The server has another amount of allocatable resources than before. */
   readonly onAllocatable?: () => void;
 }
 
@@ -55,7 +55,7 @@ export class NodeObject {
     this.#status = { ...this.#target, subresource: 'status' };
   }
 
-  /** The events about what the last request told the server, once. */
+  /** The events about what the last request wrote. They are returned once. */
   takeNews(): NodeStatusUpdate['events'] {
     const news = this.#news;
     this.#news = [];
@@ -89,7 +89,7 @@ export class NodeObject {
     return this.#accepted(await api.patch<Node>(this.#status, patch, this.#requestOptions), initial);
   }
 
-  /** As the server told it last, by the watch or in an answer; undefined if there is none, or it is not known. */
+  /** As the server sent it last, by the watch or in an answer; undefined if there is none, or it is not known. */
   get latest(): Node | undefined {
     return this.#latest;
   }
@@ -117,13 +117,13 @@ export class NodeObject {
     return { type: 'NODE_FOUND', uid: node.metadata.uid ?? '', now: clock.now() };
   }
 
-  /** Writes the status where it has changed, or is due. The first try begins with what is known, further ones ask the server. */
+  /** Writes the status where it has changed, or is due. The first try takes the known object, further ones read it from the server. */
   async report(context: NodeContext): Promise<NodeEvent> {
     const facts = await this.#parts.facts();
     const known = context.failures === 0 ? this.latest : undefined;
     if (known !== undefined) {
       const built = this.#build(known, facts);
-      // What is known may be old: nothing is concluded from it but what to send.
+      // The known object may be old: it only decides what to send.
       if (otherMachine(known, identityOf(built.node), context) === undefined) return this.#sent(known, built);
     }
     const { clock } = this.#context;

@@ -2,7 +2,7 @@ import { hasNoStatusYet, type KnownPods, outdatedVersions } from '../../policies
 import type { Clock } from '../../../types/clock.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 
-/** So long after an answer with a pod, its next status is written without a look at the pod. A start has about three in a few seconds. */
+/** For so long after an answer with a pod, its next status is written without reading the pod. A start has about three statuses in a few seconds. */
 const RECENT_MS = 10_000;
 
 /** A pod as the API server had it at that time (Unix ms). */
@@ -47,7 +47,7 @@ export class SentStatuses {
       : undefined;
   }
 
-  /** Only an answer that comes makes the pod recent again. */
+  /** The answer makes the pod recent again. */
   sending(uid: string): void {
     this.#change(uid, { wasSent: true, answer: undefined });
   }
@@ -69,7 +69,7 @@ export class SentStatuses {
     return times;
   }
 
-  /** The next write reads the pod: others may have changed it. */
+  /** The next write reads the pod: it may have been changed at the API server. */
   forgetAnswer(uid: string): void {
     this.#change(uid, { answer: undefined });
   }

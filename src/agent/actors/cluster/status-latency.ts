@@ -1,4 +1,4 @@
-/** Measures how long the API server lags behind the statuses of pods, and how long it takes until it knows that they have started. */
+/** Measures how far the API server is behind the statuses of pods, and how long it takes until it has their start. */
 import type { Subscription } from 'rxjs';
 import type { VersionedStatus } from '../../policies/cluster/status-versions.ts';
 import { allContainersRun, isStateful } from '../../policies/status/phase.ts';
@@ -53,7 +53,7 @@ export class StatusLatency {
     if (lag === undefined || lag.version > version) return;
     lag.end();
     this.#lags.delete(uid);
-    // It has changed again while it was written.
+    // The status has changed again while it was written.
     if ((this.#statusManager.entry(uid)?.version ?? 0) > version) this.#changed(uid);
   }
 

@@ -34,7 +34,7 @@ export interface StatusWriterParts {
   readonly api: ApiServer;
   readonly statusManager: StatusManager;
   readonly pods: KnownPods;
-  /** By the UID on this node. A pod that could still run something does not become Failed or Succeeded at the API server. */
+  /** By the UID on this node. While containers of a pod may run, it does not become Failed or Succeeded at the API server. */
   readonly couldHaveRunningContainers: (uid: string) => boolean;
   /** The API server has that version of the status now. */
   readonly onWritten?: (uid: string, entry: VersionedStatus) => void;
@@ -45,7 +45,7 @@ export interface StatusWriterParts {
 /** How often statuses are compared with what the API server has. */
 const COMPARE_PERIOD_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** The server may learn of the pod's binding to this node later than the node: some refusals are passing. */
+/** This many refusals in a row may pass by themselves: the server may learn later than the node that the pod is bound to it. */
 const PASSING_REFUSALS = 2;
 
 export class StatusWriter {
@@ -110,21 +110,24 @@ export class StatusWriter {
   #wake(): void {
     if (this.#isLookDue) return;
     this.#isLookDue = true;
-    // Of many changes in one turn, one look comes.
+    // Many changes in one turn lead to one look.
     queueMicrotask(() => {
       this.#isLookDue = false;
       this.#look(false);
     });
   }
 
-  /** Resolves when the API server has every status, or does not answer. Before an agent ends with its pods, this tells how they ended. */
+  /**
+   * Resolves when the API server has every status, or does not answer. An agent that ends its pods waits for this, so that the server knows how they
+   * ended.
+   */
   async flush(): Promise<void> {
     this.#delayed.clear();
     this.#look(false);
     await waitFor(this.#actor, ({ value }) => value !== 'Writing' && value !== 'Trying');
   }
 
-  /** The API server has answered something else. */
+  /** The API server has answered another request. */
   connected(): void {
     this.#actor.send({ type: 'CONNECTED' });
   }
@@ -183,14 +186,14 @@ export class StatusWriter {
       this.#sent.beginLife(apiUID);
       if (isUnderWay) this.#actor.send({ type: 'CAME_AGAIN', uid });
     }
-    // The server has the rest, or is being told it: a write that fails is made again, with the newest version.
+    // The server has the version before, or it is being written: a write that fails is made again, with the newest version.
     if (canWait && (isUnderWay || this.#sent.get(apiUID) === version - 1)) this.#delayed.add(uid, version);
     else this.#wake();
   }
 
   #write(uid: string): void {
     const { statusManager, pods, isOwnNode } = this.#parts;
-    // While the node is of another machine, nothing is written: a later comparison finds it again.
+    // While the Node object belongs to another machine, nothing is written: a later comparison finds the status again.
     const entry = isOwnNode?.() === false ? undefined : statusManager.entry(uid);
     const apiUID = entry && apiUIDOf(uid, entry.pod, pods);
     if (entry && apiUID) void this.#writeOf({ uid, apiUID, entry });
@@ -243,19 +246,19 @@ export class StatusWriter {
     let step = conversation.next();
     while (step.done !== true) {
       const answer = await this.#ask(entry.pod, step.value);
-      // The status of its new life is due already.
+      // The pod has begun a new life, whose status is due already.
       if (this.#actor.getSnapshot().context.outlived.includes(uid)) return;
       step = conversation.next(answer);
     }
     if (step.value === 'written') return;
     logger.debug({ ...podFields(entry.pod.metadata) }, `At the API server the pod is ${step.value}`);
-    // Its status goes with the pod; until then, only a newer one is a reason to look again.
+    // The status is dropped with the pod. Until then, only a newer one is a reason to look again.
     if (step.value === 'absent') this.#sent.written(apiUID, entry.version);
     else this.#sent.forgetAnswer(apiUID);
     if (step.value !== 'absent' && statusManager.entry(uid) === entry) statusManager.drop(uid);
   }
 
-  /** Undefined where there is no such pod. Of pods that are gone, the server says that they are not of this node. */
+  /** Undefined where there is no such pod. Of a pod that is gone, the server says that it is not of this node. */
   async #ask({ metadata: { namespace, name, uid } }: Pod, request: StatusRequest): Promise<Pod | undefined> {
     const { api, pods } = this.#parts;
     const limits = { signal: this.#stop.signal, timeoutMs: REQUEST_TIMEOUT_MS, isOnlyForNow: true };
@@ -292,7 +295,7 @@ export class StatusWriter {
     return { type: 'ANSWERED', uid };
   }
 
-  /** Said once, not with each try. The context is that before the failure. */
+  /** Logs a problem once, not with each try. The context is from before the failure. */
   #reportFailure(context: StatusWriterContext, event: StatusWriterEvent): void {
     if (event.type !== 'NOT_ANSWERED') return;
     const line = `Statuses of ${laggingOf(context)} pods could not be written, and are tried again: ${event.problem}`;
@@ -304,7 +307,7 @@ function laggingOf({ due, underWay }: StatusWriterContext): number {
   return new Set([...due, ...underWay]).size;
 }
 
-/** The refusal is about this pod. Of others (401, 429, 5xx) all statuses would get the same answer. */
+/** Whether the server refused this one status. Other errors (401, 429, 5xx) would meet all statuses alike. */
 function isRefusal(error: unknown): boolean {
   return error instanceof ApiError && error.status < 500 && ![401, 429].includes(error.status);
 }

@@ -27,7 +27,7 @@ export class DevicePluginActor {
   readonly #actor: ActorRefFrom<typeof devicePluginMachine>;
   /** The plugin that serves. */
   #client: DevicePluginConnection | undefined;
-  /** A plugin that has told its options and will replace the one that serves. */
+  /** A plugin that has sent its options and will replace the one that serves. */
   #next: DevicePluginConnection | undefined;
   #registrations = 0;
   #refused = 0;
@@ -66,7 +66,7 @@ export class DevicePluginActor {
     this.#actor.send({ type: 'SOCKET_GONE', id, now: this.#context.clock.now() });
   }
 
-  /** Resolves when the plugin that has registered last has told its options; rejects with the reason if it is refused. */
+  /** Resolves when the plugin that registered last has sent its options; rejects with the reason if it is refused. */
   async connected(): Promise<void> {
     const snapshot = await waitFor(
       this.#actor,

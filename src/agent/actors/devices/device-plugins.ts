@@ -118,7 +118,7 @@ export class DevicePlugins implements NodeDevicePlugins {
     }
   }
 
-  /** Resolves when the plugin has answered, as plugins expect it. */
+  /** Resolves when the agent has connected to the plugin: plugins expect the answer only then. */
   async #register(request: RegisterRequest): Promise<void> {
     const { resourceName, endpoint } = request;
     const problem = registrationProblem(request, [...this.#plugins.keys()]);

@@ -14,7 +14,7 @@ export interface DevicePluginView {
 export interface NodeDevicePlugins {
   /** The pods of this node are known. */
   start(): void;
-  /** Resolves when nothing of it goes on. */
+  /** Resolves when nothing of it is under way any more. */
   stop(): Promise<void>;
   /** For a watcher of the folder of plugins. */
   readonly handlers: PluginHandlers;

@@ -115,7 +115,7 @@ export class DraDriverActor {
     const hear = () => driver.watchHealth((devices) => !signal.aborted && onHealth(devices), signal);
     for (;;) {
       const problem = await hear().catch((error: unknown) => error);
-      // Which services a driver has does not change while it runs.
+      // A driver has the same services as long as it runs.
       if (signal.aborted || errorKind(problem) === 'Unimplemented') return;
       onHealth(undefined);
       logger.debug({ driver: name }, `Its devices are watched again: ${errorMessage(problem)}`);

@@ -11,7 +11,7 @@ type Snapshot = SnapshotFrom<typeof resourceClaimMachine>;
 
 export interface ResourceClaimParts {
   readonly drivers: Pick<NodeDrivers, 'prepare' | 'unprepare'>;
-  /** Resolves when the checkpoint has the claims that drivers may have prepared. */
+  /** Resolves when the checkpoint names the claims that drivers may have prepared. */
   readonly save: () => Promise<void>;
   /** Called when the state changes, or another pod waits. */
   readonly onStep: (pods: readonly string[]) => void;
@@ -87,7 +87,7 @@ export class ResourceClaimActor {
     const failureOf = timedFailures(clock);
     return resourceClaimMachine.provide({
       actors: {
-        // The checkpoint has the claim before a driver prepares it, so that a next agent can unprepare it.
+        // The checkpoint names the claim before a driver prepares it, so that the next agent can unprepare it.
         prepare: requestActor(async (claim, signal) => {
           await save();
           signal.throwIfAborted();

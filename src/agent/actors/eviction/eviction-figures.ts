@@ -1,4 +1,4 @@
-/** What eviction decides by: the figures of the node, and its settings, which depend on which file systems the node has. */
+/** The figures of the node by which eviction decides, and its settings. These depend on the file systems of the node. */
 import {
   type FileSystemLayout,
   withContainerFsThresholds,
@@ -19,14 +19,14 @@ import type { Summary } from '../../../types/stats.ts';
 
 export interface EvictionStats {
   summary(options?: SummaryOptions): Promise<Summary>;
-  /** Rejects if the runtime does not tell. */
+  /** Rejects if the runtime does not answer. */
   diskLayout(): Promise<DiskLayout>;
-  /** Tells when less, or no longer less, than one of the thresholds is available. */
+  /** Calls back when less than one of the thresholds is available, and when it is not less any more. */
   watchMemory(
     thresholds: readonly MemoryThreshold[],
     onCrossed: (crossing: { readonly isBelow: boolean }) => void,
   ): { stop(): void };
-  /** Tells when tasks wait longer, or no longer longer, than one of the thresholds allows. */
+  /** Calls back when tasks wait longer than one of the thresholds allows, and when they do not any more. */
   watchPressure(
     thresholds: readonly PressureThreshold[],
     onCrossed: (crossing: Pick<PressureCrossing, 'isAbove' | 'resource'>) => void,
@@ -46,7 +46,7 @@ const ONE_FILE_SYSTEM: DiskLayout = { dedicatedImageFs: false, dedicatedContaine
 export class EvictionFigures {
   readonly #parts: EvictionParts;
   #stats: EvictionStats | undefined;
-  /** Those of a node with one disk, until the runtime has told which disks there are. */
+  /** Those of a node with one disk, until the runtime has said which disks there are. */
   #settings: EvictionSettings;
   #isLayoutKnown = false;
   #asked: Promise<void> | undefined;
@@ -66,14 +66,14 @@ export class EvictionFigures {
     return this.#settings;
   }
 
-  /** Asks the runtime which disks there are, until it has told. Resolves when it has answered or failed, or `hurried` aborts. */
+  /** Asks the runtime which disks there are, unless it has answered before. Resolves when it has answered or failed, or `hurried` aborts. */
   async learnLayout(hurried?: AbortSignal): Promise<void> {
     if (this.#isLayoutKnown || hurried?.aborted === true) return;
     this.#asked ??= this.#askLayout().finally(() => (this.#asked = undefined));
     await (hurried === undefined ? this.#asked : unlessAborted(this.#asked, hurried).catch(() => undefined));
   }
 
-  /** In bytes. If there are none, the figures are not opened. */
+  /** In bytes. Without such thresholds the figures are not opened. */
   async memoryThresholds(): Promise<readonly MemoryThreshold[]> {
     const thresholds = this.#parts.configuration.thresholds.filter(isMemoryThreshold);
     if (thresholds.length === 0) return [];

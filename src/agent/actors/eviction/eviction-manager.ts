@@ -43,7 +43,7 @@ const IO_OVER_MS = 1_000;
 /** What pods use of disks must be younger than this when a victim is chosen by it. */
 const FRESH_DISK_USAGE_MS = 1_000;
 const ON_DISK = { network: false, diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS };
-/** What a ranking needs to know, by the resource that is short; figures that it does not need are not waited for. */
+/** The figures that a ranking needs, by the resource that is short. It does not wait for others. */
 const FIGURES_FOR: Readonly<Record<StarvedResource, Parameters<EvictionStats['summary']>[0]>> = {
   memory: { onlyCPUAndMemory: true },
   pids: { network: false, diskUsagePatienceMs: 0 },
@@ -63,7 +63,7 @@ export interface EvictionManagerParts extends EvictionParts {
 /** One measurement of the node. */
 interface Measurement {
   readonly isOfMemoryAlone: boolean;
-  /** Aborts when memory has become short meanwhile: figures that are not known by then are not waited for. */
+  /** Aborts when memory has become short meanwhile: the measurement then ends with the figures that it has. */
   readonly hurried: AbortSignal;
 }
 
@@ -74,9 +74,9 @@ export class EvictionManager {
   readonly #figures: EvictionFigures;
   readonly #watch: EvictionWatch;
   readonly #pods: EvictionPods;
-  /** Under way, also those that are not waited for any longer. */
+  /** Removals under way, also those for which no pass waits any longer. */
   readonly #removals = new Map<NodeReclaim, Promise<void>>();
-  /** Hurries the latest measurement; each measurement has its own. */
+  /** Hurries the latest measurement. Each measurement has a controller of its own. */
   #hurry = new AbortController();
   #isStopped = false;
 
@@ -190,7 +190,7 @@ export class EvictionManager {
     }
   }
 
-  /** What pods use of disks is taken as it is known. If it is old, it is measured for the next pass. */
+  /** Takes the last known disk usage of pods. If that is old, it is measured for the next pass. */
   async #measure({ isOfMemoryAlone, hurried }: Measurement): Promise<Summary> {
     const stats = await this.#figures.stats();
     if (isOfMemoryAlone) return stats.summary({ onlyNode: true, onlyCPUAndMemory: true });
@@ -217,7 +217,7 @@ export class EvictionManager {
     if (!isOvertaken()) this.#send({ type: 'NODE_RECLAIMED', shortage: remaining });
   }
 
-  /** A removal that is still under way from an earlier pass is waited for, not begun again. */
+  /** Waits for a removal that is still under way from an earlier pass, and does not begin another. */
   #reclaimOne(what: NodeReclaim): Promise<void> {
     const removal = this.#removals.get(what) ?? this.#remove(what).finally(() => this.#removals.delete(what));
     this.#removals.set(what, removal);
@@ -247,7 +247,7 @@ export class EvictionManager {
     }
   }
 
-  /** By figures that are taken now: if they show that pressure is gone, nothing is evicted. */
+  /** Ranks by figures that are taken now: if they show no pressure any more, nothing is evicted. */
   async #rank(context: EvictionContext): Promise<void> {
     try {
       const { shortage } = context;

@@ -6,7 +6,7 @@ import type { Pod } from '../../../types/kubernetes.ts';
 import type { PodEntry, PodRegistry, PodSnapshot } from '../pods/pod-registry.ts';
 import { KillTimeouts, endPatienceMs } from '../start/kill-timeouts.ts';
 
-/** A pod that may take longer than this to end is not waited for: it can be evicted, with a shorter grace period. */
+/** Eviction does not wait for a pod that may take longer than this to end: it can be evicted, with a shorter grace period. */
 const NEAR_END_SECONDS = 60;
 
 export interface EvictionPodsParts {

@@ -13,8 +13,8 @@ export interface PodWakeUpsParts {
 }
 
 /**
- * Makes pods look at the world again: a deadline has come (`SYNC`), the runtime (`PLEG`) or a probe (`PROBE`) has news of a pod, or the
- * runtime has become ready, or is not ready any more.
+ * Syncs pods again: when a deadline has come (`SYNC`), when the runtime (`PLEG`) or a probe (`PROBE`) has news of a pod, and when the runtime becomes
+ * ready. It also passes on that the runtime is not ready any more.
  */
 export class PodWakeUps {
   readonly #context: ActorContext;
@@ -47,7 +47,7 @@ export class PodWakeUps {
     if (pod !== undefined && pleg.runtimeHolds(uid) !== 'running') starts.nameFreed(pod);
   }
 
-  /** Tells people. `problem`: undefined where the runtime is ready. */
+  /** `problem`: undefined where the runtime is ready. */
   logRuntime(problem: string | undefined): void {
     const { logger } = this.#context;
     if (problem === undefined) logger.info({}, 'Container runtime is ready');
@@ -67,13 +67,13 @@ export class PodWakeUps {
       if (actor.getSnapshot().hasTag('starting')) this.runtimeIsNotReady(pod.uid, problem);
   }
 
-  /** The runtime is ready, and may have been away: pods that wait for it go on, all others look at what it holds. */
+  /** The runtime is ready again, and may have been away: pods that wait for it go on, and all others are synced. */
   resumeAllPods(): void {
     const { registry, loop } = this.#parts;
     const pods = Array.from(registry.entries(), ({ pod }) => pod);
     inTurns(this.#context.clock, pods, ({ uid }) => {
       const snapshot = registry.get(uid)?.actor.getSnapshot();
-      // It may have been lost again since the first turn; when it is back, all pods are told again.
+      // The runtime may have been lost again since the first turn. When it is back, all pods get the event again.
       if (snapshot?.hasTag('starting') === true) loop.send({ type: 'RUNTIME_AWAITED', uid });
       else loop.send({ type: 'SYNC', uids: [uid] });
     });

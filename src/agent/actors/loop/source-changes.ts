@@ -19,7 +19,7 @@ export interface SourceChangesParts {
   readonly resizes: PodResizes;
 }
 
-/** What the sources say of their pods (`CONFIG.*`): the desired pods follow it, and the pods' actors are told. */
+/** Handles the changes of the sources (`CONFIG.*`): updates the desired pods, and passes the changes on to the actors. */
 export class SourceChanges {
   /** Emits when a mirror pod has come, changed or gone. */
   readonly mirrorPods = new Subject<void>();
@@ -54,7 +54,7 @@ export class SourceChanges {
     }
   }
 
-  /** Nothing is ended yet: before all sources have been seen, another one may still want the pod. */
+  /** Does not end the pod yet: before all sources have been seen, another one may still want it. */
   drop(pod: Pod): void {
     const { desired, ended } = this.#parts;
     desired.delete(pod);
@@ -92,7 +92,7 @@ export class SourceChanges {
   }
 }
 
-/** Which claims were made for the pod, only its status says. */
+/** Only the status says which claims were made for the pod. */
 function hasSameClaims(before: Pod | undefined, { status: after }: Pod): boolean {
   return (['resourceClaimStatuses', 'extendedResourceClaimStatus'] as const).every((field) =>
     equalJson(before?.status?.[field] ?? null, after?.[field] ?? null),

@@ -1,4 +1,4 @@
-/** The supervisor's chart as an actor, the root of all others of the node. The handlers of its events have the kubelet's names. */
+/** The actor of the supervisor's chart: the root of all other actors of the node. The handlers of its events have the kubelet's names. */
 import type { ActorRefFrom } from 'xstate';
 import { supervisorMachine, type SupervisorEvent } from '../../machines/supervisor-machine.ts';
 import type { ActorContext } from '../actor-context.ts';
@@ -42,19 +42,19 @@ export class SupervisorLoop {
     return this.actor.getSnapshot().context.runtimeProblem;
   }
 
-  /** The handlers themselves work with this actor: they are made after it. */
+  /** The handlers need this actor, so they are made after it. */
   start(handlers: LoopHandlers): void {
     this.#handlers = handlers;
     this.actor.start();
   }
 
-  /** An event that comes before the start is handled then. */
+  /** An event that comes before the start is handled at the start. */
   send(event: SupervisorEvent): void {
     this.actor.send(event);
   }
 
   #machine(): typeof supervisorMachine {
-    /** A handler of the events that the chart leads to it. */
+    /** A handler for the events that the chart passes to it. */
     const on =
       <Type extends SupervisorEvent['type']>(handle: (by: LoopHandlers, event: EventOf<Type>) => void) =>
       ({ event }: { event: SupervisorEvent }): void => {

@@ -22,14 +22,14 @@ export interface NodeAgentOptions {
   readonly sources: readonly string[];
   /** The events of the sources. Subscribed to once the runtime has listed its pods. */
   readonly configuration: Observable<SupervisorEvent>;
-  /** What of a source a reader would wait at for ever: the agent is not healthy then. */
+  /** A problem of a source that blocks its reader for ever: the agent is not healthy then. */
   readonly sourceProblem?: () => string | undefined;
   /** UIDs of pods whose objects at the API server have changed. */
   readonly objectChanges?: Observable<string>;
   /** Addresses of the node, the primary one first. */
   readonly hostIPs: readonly string[];
   readonly syncFrequencyMs: number;
-  /** As they are now, without the capabilities of the runtime. */
+  /** The present facts, without the capabilities of the runtime. */
   readonly nodeFacts: () => OwnNodeFacts;
   /** Of victims of preemption that are otherwise equal, lower priority goes first. */
   readonly preemptionLowerPriorityFirst: boolean;
@@ -47,7 +47,7 @@ export interface NodeAgentOptions {
   readonly dra?: ((core: AgentCore) => NodeDra) | undefined;
   /** How long pods have when the node shuts down, by rising priority. Empty: a shutdown does not wait for pods. */
   readonly shutdownPeriods?: readonly ShutdownPeriod[];
-  /** Without it, when pods were ended for a shutdown is forgotten when the agent stops. */
+  /** Without it, the agent forgets when it stops which pods were ended for a shutdown, and when. */
   readonly shutdownRecord?: ShutdownRecord;
   readonly maxContainerRestartPeriodMs: number;
   /** By default that of CrashLoopBackOff. */
@@ -57,7 +57,7 @@ export interface NodeAgentOptions {
   readonly startsAtOnce: number;
   /** Without it, deletions of pods are forgotten when the agent stops. */
   readonly endedPods?: EndedPodsStore;
-  /** Without it, how often containers of removed pods have run is forgotten when the agent stops. */
+  /** Without it, the agent forgets when it stops how often containers of removed pods have run. */
   readonly instanceCounts?: InstanceCountsStore;
   /** Puts something between the pod actors and their effects: the judges of tests and simulation do. */
   readonly wrapEffects?: (effects: PodEffects) => PodEffects;

@@ -97,7 +97,7 @@ export class NodePods {
     if (measurements) measurePods(measurements, { statusManager, ends });
   }
 
-  /** The pod's next status follows only after what the pod does now. */
+  /** The pod's next status is computed only after the effect in flight. */
   #showProbeResult({ uid, probe, result, containerId }: ProbeNews): void {
     const pod = this.#desired.get(uid);
     if (pod === undefined) return;

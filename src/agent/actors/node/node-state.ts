@@ -23,7 +23,7 @@ export interface NodeStateParts {
   readonly syncFrequencyMs: number;
   /** Addresses of the node, the primary one first. */
   readonly hostIPs: readonly string[];
-  /** As they are now, without the capabilities of the runtime. */
+  /** The present facts, without the capabilities of the runtime. */
   readonly ownFacts: () => OwnNodeFacts;
   readonly pleg: Pick<Pleg, 'health'>;
   /** Undefined where pods can have no devices. */
@@ -52,7 +52,7 @@ export class NodeState {
     this.#lastLoopAt = clock.now();
   }
 
-  /** The actors have been made: they are asked from now on. */
+  /** Called once the actors have been made. */
   askActors(actors: NodeActors): void {
     this.#actors = actors;
   }
@@ -89,7 +89,7 @@ export class NodeState {
     return { ...facts, conditions, ...ofPlugins, supplementalGroupsPolicy, ...isShuttingDown };
   }
 
-  /** With the devices of its plugins; those that containers hold count, whatever has become of their plugins. */
+  /** With the devices of its plugins. Devices that containers hold count even if their plugins are gone. */
   #ofNodeObject(node: Node | undefined): OwnNodeFacts {
     const { ownFacts, devices } = this.#parts;
     if (devices === undefined) return withNodeObject(ownFacts(), node);

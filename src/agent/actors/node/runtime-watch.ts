@@ -9,7 +9,7 @@ import { measureRelist } from '../measured-pods.ts';
 export class RuntimeWatch {
   readonly pleg: Pleg;
   readonly state: RuntimeState;
-  /** Emits the problem where the runtime is not ready or has another problem; undefined: its name is known, and its pods are listed. */
+  /** Emits why the runtime is not ready, when that changes; undefined once its name is known and its pods are listed. */
   readonly problems = new Subject<string | undefined>();
   readonly #runtime: RuntimeService;
   #name = '';

@@ -1,4 +1,4 @@
-/** An object of Katalyst's that is for this node: which one that is, the node's CustomNodeConfig says. */
+/** The object of Katalyst's that applies to this node: the node's CustomNodeConfig names it. */
 import type { ApiServer } from '../../cluster/service/api-server.ts';
 import {
   type ConfigTarget,
@@ -17,9 +17,9 @@ const READ_AGAIN_MS = 30_000;
 export interface ClusterObjectParts<T> {
   readonly api: Pick<ApiServer, 'get'>;
   readonly resource: TargetResource;
-  /** What it says; `origin` is for people. Throws where it cannot be used. */
+  /** The value in the object; `origin` is for messages. Throws where the object cannot be used. */
   readonly valueOf: (object: unknown, origin: string) => T;
-  /** Another value holds. */
+  /** The value has changed. */
   readonly onChange?: () => void;
   /** A problem came or went. */
   readonly onProblem: () => void;
@@ -39,7 +39,7 @@ export class ClusterObject<T> {
     this.#timer = new Timer(clock);
   }
 
-  /** As it was read last: silence of the server does not mean that it holds no longer. Undefined where there is none. */
+  /** As it was read last, also while the server does not answer. Undefined where there is none. */
   get value(): T | undefined {
     return this.#value;
   }
@@ -64,7 +64,7 @@ export class ClusterObject<T> {
     this.#timer.disarm();
   }
 
-  /** Never rejects. What another target has replaced meanwhile does not count. */
+  /** Never rejects. Drops its result if another target has replaced this one meanwhile. */
   async #read(target: ConfigTarget): Promise<void> {
     const { api, valueOf } = this.#parts;
     const { resource, name, namespace } = target;

@@ -24,7 +24,7 @@ export interface ClusterSettingsParts {
   /** With the right to read such objects. */
   readonly api: Pick<ApiServer, 'get' | 'list' | 'watch'> & ApiDiscovery;
   readonly nodeName: string;
-  /** Whether plugins are asked who they are. Otherwise nobody needs passwords. */
+  /** Whether plugins must prove who they are. Otherwise the passwords are not read. */
   readonly wantsUsers: boolean;
 }
 
@@ -105,7 +105,7 @@ export class ClusterSettings {
     this.#auth?.follow(object);
   }
 
-  /** Each problem is a line once. */
+  /** Logs each problem once. */
   #tell(): void {
     const problem = this.#watchProblem ?? this.#qos.problem ?? this.#auth?.problem;
     const shown = problem === undefined ? undefined : shortLine(problem, PROBLEM_MAX);

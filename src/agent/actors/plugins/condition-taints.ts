@@ -1,4 +1,4 @@
-/** The actor that tells conditions of plugins as taints of an object, and its effects. */
+/** The actor that writes conditions of plugins as taints of an object, and its effects. */
 import type { ActorRefFrom, AnyActorRef } from 'xstate';
 import { ApiError, hasReason, isSameProblem } from '../../cluster/service/api-error.ts';
 import { type TaintsFailure, taintsMachine } from '../../machines/taints-machine.ts';
@@ -22,7 +22,7 @@ const HEARTBEAT_MS = 2 * REQUEST_TIMEOUT_MS + 15_000;
 export interface ConditionTaintsParts {
   readonly object: TaintedObject;
   readonly conditions: StandingConditions;
-  /** How long a condition counts after it was last observed: so long after the start, taints of an earlier run stay. */
+  /** How long a condition counts after it was last observed. Taints of an earlier run stay as long after the start. */
   readonly conditionTransitionPeriodMs: number;
 }
 
@@ -39,7 +39,7 @@ export class ConditionTaints implements TaintLoop {
   /** Why conditions cannot become taints, as it was logged last. */
   #loggedProblems: ReadonlySet<string> = new Set();
   #startedMs: number;
-  /** When the write began that is under way. */
+  /** When the write under way began. */
   #writingMs: number | undefined;
 
   constructor(context: ActorContext, parts: ConditionTaintsParts) {
@@ -66,8 +66,8 @@ export class ConditionTaints implements TaintLoop {
   }
 
   /**
-   * As Katalyst's heartbeat: taints are not compared any more. Where the server refuses, or is away, they are compared again later: to start
-   * the agent anew would change nothing.
+   * As Katalyst's heartbeat: a problem if taints are not compared any more. A server that refuses, or does not answer, is none: they are compared
+   * again later, and a restart of the agent would change nothing.
    */
   health(): string | undefined {
     const { title } = this.#parts.object;
@@ -95,7 +95,7 @@ export class ConditionTaints implements TaintLoop {
           const what = problem === undefined ? 'have been written' : 'can be written again';
           logger.info({ taints }, `Taints of ${title} for plugins' conditions ${what}`);
         },
-        /** Each new problem is a line, not each try. The context is that before the failure. */
+        /** Logs a line for each new problem, not for each try. The context is from before the failure. */
         reportFailure: ({ context, event }) => {
           if (!('error' in event)) return;
           const { problem } = event.error;
@@ -132,7 +132,7 @@ export class ConditionTaints implements TaintLoop {
     });
   }
 
-  /** Each new problem is told once. */
+  /** Logs each new problem once. */
   #wanted(): readonly QosTaint[] {
     const { conditions, object } = this.#parts;
     const { taints, problems } = taintsOfConditions(conditions.conditions(), object.type);

@@ -46,7 +46,7 @@ export class EvictionHistory {
     this.#evictions = [...this.#recent(), one].slice(-EVICTIONS_MAX);
   }
 
-  /** A pod whose budgets are not known has no record: a record says whether there is one. */
+  /** A pod whose budgets are not known has no record: a record says whether the pod has a budget. */
   of(pods: readonly Pod[]): readonly EvictionRecord[] {
     const history = this.#recent();
     return pods.flatMap((pod) => {
@@ -84,7 +84,7 @@ export class EvictionHistory {
     known.dueMs = this.#context.clock.now() + waitMs;
   }
 
-  /** Once, not for each namespace. */
+  /** Logs a problem once, not for each namespace. */
   #tell(problem: string): void {
     if (this.#problem !== undefined) return;
     this.#problem = problem;

@@ -41,7 +41,7 @@ export class HostPathNotices implements PodNotices {
     this.#root = root;
   }
 
-  /** What is still under way from the pass before is not done twice. */
+  /** Does nothing twice that is still under way from the pass before. */
   async tell(known: readonly Pod[], told: readonly RuledPod[]): Promise<void> {
     if (!this.#isStopped)
       this.#underWay ??= this.#work(known, told).finally(() => (this.#underWay = undefined));
@@ -90,7 +90,7 @@ export class HostPathNotices implements PodNotices {
     }
   }
 
-  /** The folders that are there, also those of an agent before this one. */
+  /** The existing folders, also those of an earlier agent. */
   async #read(makes: boolean): Promise<Set<string>> {
     if (makes) await this.#call(() => makeFolder(this.#root, FOLDER_MODE));
     try {
@@ -120,7 +120,7 @@ export class HostPathNotices implements PodNotices {
     return patientCalls.call(this.#root, work);
   }
 
-  /** Whether it went well. Each problem is a line once, and again after it was over. */
+  /** Returns whether it succeeded. Logs each problem once, and again after it was over. */
   async #attempt(key: string, what: string, work: () => Promise<void>, pod?: Pod): Promise<boolean> {
     try {
       await work();
@@ -129,7 +129,7 @@ export class HostPathNotices implements PodNotices {
     } catch (error) {
       // Somebody may have removed it: then it is made again.
       this.#folders?.delete(key);
-      // The message of the system names a draft, which is another one each time.
+      // The system's own message names the draft, whose name differs each time.
       const problem = `${join(this.#root, key)}: ${errnoCode(error) ?? errorMessage(error)}`;
       if (this.#problems.get(key) === problem) return false;
       this.#problems.set(key, problem);

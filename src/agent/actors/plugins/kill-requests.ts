@@ -56,7 +56,7 @@ async function send(
   return api.create<Eviction>(subresource, eviction, limits(signal));
 }
 
-/** A server that wants to be asked later has answered: the chart waits, and shows that it does. */
+/** A server that asks for a later try (Retry-After) has answered: the chart does the waiting, and shows it. */
 function limits(signal: AbortSignal): RequestOptions {
   return { signal, timeoutMs: REQUEST_TIMEOUT_MS, isOnlyForNow: true };
 }

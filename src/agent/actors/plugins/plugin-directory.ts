@@ -1,6 +1,4 @@
-/**
- * All plugins of this node: eviction plugins that are built in, and plugins of all types whose sockets appear in a folder. Each is an actor.
- */
+/** All plugins of this node: built-in eviction plugins, and plugins of all types whose sockets appear in a folder. Each has an actor. */
 import type { PluginAuthentication } from '../../plugins/registration/plugin-authentication.ts';
 import { askForToken, StaggeredQueue } from '../../plugins/registration/registration-calls.ts';
 import type { AnyActorRef } from 'xstate';
@@ -24,17 +22,17 @@ import type { HostedPlugin, PluginDirectory, PluginSocketView } from './plugin-p
 import { PluginWorker, type PluginWorkerParts, providePluginMachine } from './plugin-worker.ts';
 import { compareTexts } from '../../policies/formats/text-order.ts';
 
-/** How long, and how many of them, plugins that are gone are still shown. */
+/** For how long plugins that are gone are still shown, and how many of them. */
 const GONE_KEPT_MS = 10 * 60_000;
 const GONE_MAX = 20;
 
-/** Each opens a connection. */
+/** So many registrations at once: each opens a connection. */
 const REGISTRATIONS_AT_ONCE = 8;
 
 /** An eviction plugin in another process. */
 export type ConnectedPlugin = EvictionPlugin & {
   close(): void;
-  /** Rejects where it has none. */
+  /** Rejects where the plugin has no token. */
   getToken?(signal: AbortSignal): Promise<string>;
 };
 
@@ -50,15 +48,15 @@ export interface SocketSource {
 export interface PluginsParts {
   /** The folder in which sockets of plugins appear. */
   readonly registryDir: string;
-  /** No other plugin can take the name of one of these. */
+  /** No other plugin can take the name of one of these plugins. */
   readonly builtIn: readonly EvictionPlugin[];
-  /** Nor the name of one that is built in and is not asked. */
+  /** Names of built-in plugins that are switched off: no other plugin can take these either. */
   readonly reservedNames?: readonly string[];
-  /** Connects to an eviction plugin. Without it none is taken. */
+  /** Connects to an eviction plugin. Without it no eviction plugin can register. */
   readonly connect?: (plugin: RegisteredPlugin, prove: ProvePlugin | undefined) => ConnectedPlugin;
-  /** Without it, whoever can make a socket in the folder is a plugin. */
+  /** Without it, every process that can make a socket in the folder can register as a plugin. */
   readonly authentication?: Pick<PluginAuthentication, 'problemOf'> | undefined;
-  /** Plugins that have not proved who they are are refused: it does not matter who can make sockets. */
+  /** Plugins that have not proved who they are are refused, so the owner and mode of the folder do not matter. */
   readonly isGuarded?: boolean;
   /** Of plugins of other types. */
   readonly handlers?: PluginHandlers;
@@ -76,11 +74,11 @@ export class Plugins implements PluginDirectory {
   readonly #log: PluginLog;
   readonly #workerOf = new WeakMap<AnyActorRef, PluginWorker>();
   readonly #builtIn: PluginWorker[] = [];
-  /** By the path of the socket, as long as that is there: also those that were replaced. */
+  /** By the path of the socket, as long as that exists: also plugins that were replaced. */
   readonly #bySocket = new Map<string, PluginWorker>();
-  /** Those that have their names, by name and type. */
+  /** The plugins that own their names, by name and type. */
   readonly #byName = new Map<string, PluginWorker>();
-  /** In the order in which they went. */
+  /** In the order in which they disappeared. */
   #gone: readonly PluginWorker[] = [];
   readonly #sockets: SocketSource;
   #isStopped = false;
@@ -163,7 +161,7 @@ export class Plugins implements PluginDirectory {
     const { nameAndType, origin } = worker;
     const former = this.#byName.get(nameAndType);
     this.#byName.set(nameAndType, worker);
-    // One that is there again is not shown as gone.
+    // A plugin that is there again is not shown as gone.
     this.#gone = this.#gone.filter((other) => other.nameAndType !== nameAndType || other.origin !== origin);
     former?.replaced(origin);
   }
@@ -176,7 +174,7 @@ export class Plugins implements PluginDirectory {
     this.#registerAgain(worker);
   }
 
-  /** A plugin that was replaced, and whose socket is still there, can have its name back. */
+  /** A plugin that was replaced, and whose socket still exists, can register its name again. */
   #registerAgain(gone: PluginWorker): void {
     const replaced = [...this.#bySocket].findLast(
       ([, worker]) => worker !== gone && worker.wasAsked && worker.nameAndType === gone.nameAndType,

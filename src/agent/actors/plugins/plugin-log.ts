@@ -1,14 +1,14 @@
-/** What is logged of plugins: many at once, or one that comes and goes, do not fill the log. */
+/** Logs about plugins with a limit: many plugins at once, or one that comes and goes, do not fill the log. */
 import { Timer } from '../../../system/timer.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import type { Logger } from '../../../types/logger.ts';
 
 type Level = Exclude<keyof Logger, 'trace'>;
 
-/** So many lines in a minute; further ones are only counted, and are there at trace level. */
+/** So many lines in a minute. Further ones are counted, and logged at trace level. */
 const LINES_MAX = 20;
 const WINDOW_MS = 60_000;
-/** What comes together is counted together. */
+/** Lines left out within this time are counted together. */
 const SUMMARY_MS = 2_000;
 const LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error'];
 

@@ -48,16 +48,16 @@ export interface PluginManagerParts {
   readonly registry: PodRegistry;
   /** As this node has computed it. */
   readonly statusOf: (uid: string) => PodStatus | undefined;
-  /** The UID under which this node knows a pod: for that of a mirror pod the one of its static pod. */
+  /** The UID under which this node knows a pod: for a mirror pod that of its static pod. */
   readonly ownUIDOf: (uid: string) => string;
   readonly nodeName: string;
-  /** Tells the conditions as taints of the node, from when they are known; only in a cluster. */
+  /** Writes the conditions as taints of the node, once they are known; only in a cluster. */
   readonly taintsOf?: (conditions: StandingConditions) => TaintLoop;
-  /** Without them, `settings` hold as long as the agent runs. */
+  /** Without them, `settings` apply as long as the agent runs. */
   readonly followed?: FollowedSettings | undefined;
-  /** What plugins are told of candidates for their thresholds. */
+  /** The records of candidates that plugins get with their thresholds. */
   readonly recordsOf?: (pods: readonly Pod[]) => readonly EvictionRecord[];
-  /** Tells pods by more than an event. */
+  /** Tells pods of their eviction by a file. */
   readonly notices?: PodNotices | undefined;
   readonly onStopped?: () => void;
 }
@@ -74,7 +74,7 @@ export class PluginManager implements NodePlugins {
   readonly #news: PluginNews;
   readonly #period: Timer;
   readonly #taints: TaintLoop | undefined;
-  /** Those that are asked in the pass that is under way, by name. */
+  /** The plugins that the pass under way asks, by name. */
   #asked: ReadonlyMap<string, HostedPlugin> = new Map();
   /** The pods of that pass. */
   #activePods = NO_PODS;
@@ -131,7 +131,7 @@ export class PluginManager implements NodePlugins {
     return conditionsOf(this.#actor.getSnapshot().context.observations);
   }
 
-  /** As Katalyst's heartbeat: three passes in a row have not come to a decision. */
+  /** As Katalyst's heartbeat: a problem if three passes in a row have come to no decision. */
   health(): string | undefined {
     const { syncPeriodMs, timeoutMs } = this.#parts.settings;
     if (this.#decidedMs === undefined || this.#isStopped) return undefined;
@@ -246,7 +246,7 @@ export class PluginManager implements NodePlugins {
     });
   }
 
-  /** Pods that get a notice by a file end after it is written; undefined if there is none. Never rejects. */
+  /** A pod that gets a notice ends only after the file is written; undefined if there is no notice. Never rejects. */
   #endPods({ decided }: EvictionPluginsContext): Promise<void> | undefined {
     if (decided === undefined) return undefined;
     const { underWay, ending, notified } = decided.choice;
@@ -256,7 +256,7 @@ export class PluginManager implements NodePlugins {
     return waiting.length === 0 ? undefined : this.#noticed?.then(() => this.#kill(waiting));
   }
 
-  /** A part that fails to end a pod ends neither the others nor this actor. */
+  /** A failure to end one pod stops neither the other ends nor this actor. */
   #kill(pods: readonly RuledPod[]): void {
     try {
       this.#parts.kills.kill(pods);
@@ -274,7 +274,7 @@ export class PluginManager implements NodePlugins {
     measurements.pluginPods(active, this.#activePods.pods.length);
   }
 
-  /** Those that have neither ended nor begun to end. The same list as before where nothing has changed; each pass has an object of its own. */
+  /** Pods that have neither ended nor begun to end. Where nothing has changed, the list is the same as before; each pass has an object of its own. */
   #pods(): ActivePods {
     const pods = [...this.#parts.registry.entries()].flatMap(({ actor }) => {
       const known = this.#known(actor.getSnapshot());

@@ -1,4 +1,4 @@
-/** What a pass over eviction plugins tells people: log lines, events and figures, each once while it lasts. */
+/** The log lines, events and figures of a pass over eviction plugins, each once while it lasts. */
 import type { DecidedPass, EvictionPluginsContext } from '../../machines/eviction-plugins-machine.ts';
 import { isNamedIn, type RuledPod } from '../../policies/eviction-plugins/collected-answers.ts';
 import {
@@ -64,7 +64,7 @@ export class PluginNews {
     const all = answers.flatMap(({ plugin, refused }) => refused.map((sentence) => ({ plugin, sentence })));
     const named = ({ plugin, sentence }: (typeof all)[number]) =>
       `${plugin} ${sentence.replace(/^and \d+ more$/u, 'and more')}`;
-    // What a plugin did not answer, for example because it was late, is not over.
+    // Where a plugin has not answered, for example because it was late, an earlier refusal still lasts.
     const silent = answers.filter(
       ({ evictPods, threshold }) => evictPods === undefined || threshold === undefined,
     );
@@ -101,11 +101,11 @@ function requestedConditions(
   });
 }
 
-/** Tells things apart from those that were there before. */
+/** Finds the things that were not there before. */
 class Lasting {
   #before: ReadonlySet<string> = new Set();
 
-  /** Each once. `lasts`: those that go on although they are not among those of now. */
+  /** Returns each new thing once. `lasts`: things that last although `now` does not have them. */
   new<T>(
     now: readonly T[],
     keyOf: (one: T) => string,

@@ -1,4 +1,4 @@
-/** What the parts of eviction by plugins ask of each other. An agent without plugins loads nothing of it. */
+/** The interfaces between the parts of eviction by plugins. An agent without plugins does not load those parts. */
 import type { RuledPod } from '../../policies/eviction-plugins/collected-answers.ts';
 import type { PassSettings } from '../../policies/eviction-plugins/plugin-pass.ts';
 import type {
@@ -23,7 +23,7 @@ export interface HostedPlugin {
   readonly since: () => number;
   /** Why it is failing, or has not been registered. */
   readonly problem: () => string | undefined;
-  /** What the manager tells of a question that it asked: it moves the chart. */
+  /** The manager reports the result of a question with these: they are events of the chart. */
   readonly answered: () => void;
   readonly failed: (problem: string) => void;
 }
@@ -35,11 +35,11 @@ export interface PluginSocketView {
 
 /** All plugins of this node. */
 export interface PluginDirectory {
-  /** Those that can be asked, Serving or Failing. Each name stands there once. */
+  /** Those that can be asked: Serving or Failing. Each name occurs once. */
   plugins(): readonly HostedPlugin[];
-  /** All that are known, also those that have gone since a short while. */
+  /** All known plugins, also those that disappeared a short while ago. */
   all(): readonly HostedPlugin[];
-  /** The sockets that are there, also of plugins that were not registered. */
+  /** The existing sockets, also of plugins that were not registered. */
   sockets(): readonly PluginSocketView[];
   start(): void;
   stop(): Promise<void>;
@@ -49,7 +49,7 @@ export interface PluginDirectory {
 export interface PodKills {
   /** A pod that is being killed already is asked again only with a shorter grace period. */
   kill(pods: readonly RuledPod[]): void;
-  /** Being killed here, and not gone yet. */
+  /** Whether the pod is being killed here, and is not gone yet. */
   isUnderWay(uid: string): boolean;
   views(): readonly PodKillView[];
   /** A pod has ended on this node. */
@@ -57,7 +57,7 @@ export interface PodKills {
   stop(): void;
 }
 
-/** Tells pods that want it that a plugin would have them evicted, before each pass ends. */
+/** Tells pods that ask for it, before each pass ends, that a plugin would evict them. */
 export interface PodNotices {
   /**
    * `known`: the pods of this node that have not ended. `told`: those that get a notice now. Resolves when all files are written;
@@ -67,12 +67,12 @@ export interface PodNotices {
   stop(): Promise<void>;
 }
 
-/** Settings that may change from pass to pass. */
+/** Settings that can change while the agent runs. */
 export interface FollowedSettings {
   readonly current: PassSettings;
-  /** With where each value comes from. */
+  /** The settings, each with its origin. */
   readonly explained: readonly ExplainedPluginSetting[];
-  /** Why a change is not followed, if so. */
+  /** Why the newest change does not apply, if so. */
   readonly problem: string | undefined;
   start(): void;
   stop(): Promise<void>;
@@ -83,7 +83,7 @@ export interface StandingConditions {
   conditions(): readonly PluginCondition[];
 }
 
-/** Tells conditions as taints. */
+/** Writes conditions as taints. */
 export interface TaintLoop {
   start(): void;
   stop(): void;
@@ -95,14 +95,14 @@ export interface TaintLoop {
 export interface NodePlugins extends StandingConditions {
   /** The pods of this node are known. */
   start(): void;
-  /** Resolves when nothing of it goes on. */
+  /** Resolves when nothing of it is under way any more. */
   stop(): Promise<void>;
   /** Called with each end of a pod, whoever ended it. */
   podEnded(uid: string, how: 'Terminated' | 'Finished' | 'Forgotten'): void;
   /** Why it is not healthy, if so. */
   health(): string | undefined;
-  /** The sockets that are there, also of plugins that were not registered. */
+  /** The existing sockets, also of plugins that were not registered. */
   sockets(): readonly PluginSocketView[];
-  /** What plugins say and what the rules make of it. */
+  /** The answers of the plugins, and what the rules make of them. */
   view(): PluginsExplanation;
 }

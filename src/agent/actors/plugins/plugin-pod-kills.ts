@@ -1,4 +1,4 @@
-/** The actors that end pods for plugins, one for each pod, and their effects. After a restart of the agent nothing of them is known. */
+/** The actors that end pods for plugins, one for each pod, and their effects. A restarted agent knows nothing of them. */
 import type { ActorRefFrom } from 'xstate';
 import { isSameProblem } from '../../cluster/service/api-error.ts';
 import {
@@ -34,7 +34,7 @@ const OBJECT_PATIENCE_SECONDS = 30;
 
 export interface PluginPodKillsParts {
   readonly registry: Pick<PodRegistry, 'get' | 'kill' | 'isPodTerminationRequested' | 'isPodKnownTerminated'>;
-  /** Without it, all pods end through this node. */
+  /** Without it, this node ends all pods itself. */
   readonly api?: KillApi;
   readonly killers: EvictionPluginSettings['killers'];
   /** A pod has been told to end for that plugin, once for each kill. */
@@ -100,7 +100,7 @@ export class PluginPodKills implements PodKills {
     if (how === 'Forgotten') this.#send(uid, { type: 'POD_GONE' });
   }
 
-  /** What has been asked of a server is not taken back. */
+  /** A request that the server has got is not taken back. */
   stop(): void {
     this.#isStopped = true;
     for (const { actor } of this.#kills.values()) actor.send({ type: 'STOP' });
@@ -189,7 +189,7 @@ export class PluginPodKills implements PodKills {
     }
   }
 
-  /** What comes after the abort is dropped: the machine waits for something else by then. */
+  /** An answer after the abort is dropped: the machine waits for something else by then. */
   async #answered(kill: Kill, asked: ReturnType<typeof askServer>, signal: AbortSignal): Promise<void> {
     const answer = await asked;
     if (signal.aborted) return;
@@ -199,7 +199,7 @@ export class PluginPodKills implements PodKills {
     this.#send(uid, isEnding && answer.type === 'REFUSED' ? this.#ending(context) : answer);
   }
 
-  /** Where its object is being deleted, the kill goes on until it is gone. */
+  /** If the pod's object is being deleted, the kill lasts until the object is gone. */
   #ending({ pod, killer }: PodKillContext): PodKillEvent {
     const known = this.#parts.registry.get(pod.uid)?.actor.getSnapshot().context.pod;
     const isDeleted = known?.metadata.deletionTimestamp != null;
@@ -224,7 +224,7 @@ export class PluginPodKills implements PodKills {
     );
   }
 
-  /** Each new problem is a line, not each try. The context is that before the refusal. */
+  /** Logs a line for each new problem, not for each try. The context is from before the refusal. */
   #reportRefusal({ pod, plugin, killer, refusal }: PodKillContext, event: PodKillEvent): void {
     if (event.type !== 'REFUSED') return;
     const { problem } = event.refusal;
@@ -254,7 +254,7 @@ function evicting({ plugin, reason, gracePeriodSeconds }: PodKillContext): KillP
   return evictionKill(killMessage(plugin, reason), gracePeriodSeconds, { isDisrupted: true });
 }
 
-/** The status stays that of the part that ended it first. */
+/** The status stays that of the first kill. */
 function sooner({ gracePeriodSeconds }: PodKillContext): KillPodOptions {
   return { podTerminationGracePeriodSecondsOverride: gracePeriodSeconds };
 }

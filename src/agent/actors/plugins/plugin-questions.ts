@@ -1,4 +1,4 @@
-/** Asks a plugin, with a deadline, and holds what it answers against what this node knows. */
+/** Asks a plugin, with a deadline, and checks its answers against what this node knows. */
 import { StaggeredQueue } from '../../plugins/registration/registration-calls.ts';
 import {
   type Checked,
@@ -21,10 +21,10 @@ import type { AgentContext } from '../../../types/agent-context.ts';
 import type { PluginCall } from '../../../types/measurements.ts';
 import type { HostedPlugin } from './plugin-parts.ts';
 
-/** For a hard threshold one pod at a time. 0 asks for the candidates of a soft one, however many they are. */
+/** `topN` of a hard threshold: one pod at a time. 0 is for a soft one: all candidates. */
 const TOP_N_HARD = 1;
 const TOP_N_SOFT = 0;
-/** So many plugins are asked at once, on connections that are open. */
+/** So many plugins are asked at once, over open connections. */
 const AT_ONCE = 32;
 
 /** An answer, or why there is none. */
@@ -35,7 +35,7 @@ interface Outcome<Answer> extends Checked<Answer> {
 /** Whether the plugin is asked for pods for its threshold. */
 type IsConfirmed = (plugin: string, threshold: ThresholdMetAnswer) => boolean;
 
-/** Whom, and with what, in one pass. */
+/** The questions of one pass. */
 interface Asked {
   readonly hosted: HostedPlugin;
   readonly activePods: ActivePods;
@@ -63,8 +63,8 @@ export class PluginQuestions {
   }
 
   /**
-   * Both questions at once, and as soon as it has a confirmed threshold the one for pods: all with one deadline, so that a pass takes no
-   * longer than that. Never rejects.
+   * Asks both questions at once, and the one for pods as soon as the plugin has a confirmed threshold. All have one deadline, so that a pass takes no
+   * longer. Never rejects.
    */
   async ask(hosted: HostedPlugin, activePods: ActivePods, isConfirmed: IsConfirmed): Promise<PluginAnswers> {
     const { plugin } = hosted;
@@ -120,7 +120,7 @@ export class PluginQuestions {
     );
   }
 
-  /** Nothing is waited for any longer. */
+  /** Aborts all questions. */
   stop(): void {
     for (const limit of this.#limits) limit.abort(new StateletError('Canceled', 'the agent stops'));
   }
@@ -133,7 +133,7 @@ export class PluginQuestions {
     try {
       return await this.#queue.run(() => this.#limited(ask, limit), signal);
     } catch (error) {
-      // The agent has stopped before its turn: what asks says so for each question.
+      // The agent has stopped before the plugin's turn: each question fails with that reason.
       if (signal.aborted) return await ask(signal);
       throw error;
     } finally {
@@ -170,14 +170,14 @@ export class PluginQuestions {
       measurements?.pluginAnswered(plugin.name, call, isRefused ? 'refused' : 'success');
       return checked;
     } catch (error) {
-      // A plugin that ends with its signal may be the first to say so.
+      // An aborted plugin may itself reject first, with an error of its own.
       const problem = shownProblem(errorMessage(signal.aborted ? signal.reason : error));
       measurements?.pluginAnswered(plugin.name, call, 'failure');
       return { answer: undefined, refused: [], problem: `${call}: ${problem}` };
     }
   }
 
-  /** A plugin whose answer cannot be used at all is as one that failed. */
+  /** A plugin of whose answers none can be used counts as failed. */
   #tell({ answered, failed }: HostedPlugin, outcomes: readonly Outcome<unknown>[]): void {
     const problems = outcomes.flatMap(({ answer, problem, refused }) =>
       answer === undefined ? (problem ?? refused) : [],

@@ -1,4 +1,4 @@
-/** The effects of a plugin's actor: its registration, its connection, and what is logged of it. */
+/** The effects of a plugin's actor: its registration, its connection, its log lines. */
 import { basename } from 'node:path';
 import type { ActorRefFrom, AnyActorRef } from 'xstate';
 import { type PluginContext, type PluginEvent, pluginMachine } from '../../machines/plugin-machine.ts';
@@ -37,14 +37,14 @@ export interface PluginWorkerParts {
   /** Of all plugins together. */
   readonly log: PluginLog;
   readonly queue: StaggeredQueue;
-  /** From now on it has its name, and no other plugin. */
+  /** From now on the plugin owns its name. */
   readonly onServing: (worker: PluginWorker) => void;
   readonly onGone: (worker: PluginWorker) => void;
   /** Called after each change of a state, until the worker is stopped. */
   readonly onChange?: () => void;
 }
 
-/** One plugin. It holds a connection from when it is taken until it is gone. */
+/** One plugin. It holds a connection from its registration until it is gone. */
 export class PluginWorker implements HostedPlugin {
   readonly origin: string;
   readonly #context: ActorContext;
@@ -97,12 +97,12 @@ export class PluginWorker implements HostedPlugin {
     return this.#actor.getSnapshot().context.name;
   }
 
-  /** Of another type than eviction plugins: it is registered, and is not asked for pods. */
+  /** Whether it is no eviction plugin: it is registered, but never asked for pods. */
   get isOfOtherType(): boolean {
     return this.#served !== undefined && this.#served.eviction === undefined;
   }
 
-  /** A name is one plugin's among those of its type. */
+  /** Among plugins of one type a name is unique. */
   get nameAndType(): string {
     return `${this.name ?? ''} ${this.#type}`;
   }
@@ -111,12 +111,12 @@ export class PluginWorker implements HostedPlugin {
     return this.#builtIn !== undefined;
   }
 
-  /** Whether it was registered, be it gone or not. */
+  /** Whether it was registered, even if it is gone now. */
   get wasAsked(): boolean {
     return this.#wasAsked;
   }
 
-  /** Whether questions are put to it. */
+  /** Whether it is asked questions. */
   get isAsked(): boolean {
     const snapshot = this.#actor.getSnapshot();
     return snapshot.status === 'active' && snapshot.hasTag('asked');
@@ -125,7 +125,7 @@ export class PluginWorker implements HostedPlugin {
   readonly state = (): PluginState => {
     const { value, status } = this.#actor.getSnapshot();
     if (status === 'error') return 'Gone';
-    // It is shown as it was.
+    // A stopped plugin is shown in its last state.
     if (value === 'Stopped') return this.#state ?? 'Registering';
     return typeof value === 'string' ? value : 'Registering';
   };
@@ -152,7 +152,10 @@ export class PluginWorker implements HostedPlugin {
     this.#send({ type: 'REPLACED', by, now: this.#context.clock.now() });
   }
 
-  /** Resolves when nothing is connected or armed any more. Only a parent can stop its actor: with one, this actor hears no more. */
+  /**
+   * Resolves when nothing is connected or armed any more. XState lets only a parent stop its child: an actor with a parent gets no more events from
+   * now on.
+   */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#letGo();
@@ -206,7 +209,7 @@ export class PluginWorker implements HostedPlugin {
       this.#log('warn', `could not be told whether it is registered: ${event.problem}`);
   }
 
-  /** A plugin that answers one question and fails with the next changes its state in each pass: the same problem is a line once in a while. */
+  /** A plugin that answers one question and fails with the next changes its state in each pass: the same problem is only logged once in a while. */
   reportFailing(event: PluginEvent): void {
     if (event.type !== 'FAILED') return;
     const { problem, now } = event;
@@ -223,7 +226,7 @@ export class PluginWorker implements HostedPlugin {
     this.#log(level, `answers again after ${lasted} and ${times}, the last: ${problem ?? ''}`);
   }
 
-  /** A socket that never was a plugin here goes without a word. */
+  /** Logs nothing for a socket that never was registered as a plugin. */
   reportGone(event: PluginEvent): void {
     if (!this.#wasAsked) return;
     const why =
@@ -267,7 +270,7 @@ export class PluginWorker implements HostedPlugin {
     }
   }
 
-  /** Closes what has not proved who it is. */
+  /** Closes the plugin if it has not proved who it is. */
   async #verified(event: PluginEvent, signal: AbortSignal): Promise<PluginEvent> {
     if (event.type !== 'ACCEPTED') return event;
     const problem = await this.#served?.verify?.(signal);

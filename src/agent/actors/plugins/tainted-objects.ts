@@ -1,4 +1,4 @@
-/** The objects of the API server whose taints tell conditions of plugins: the node's own, and Katalyst's CustomNodeResource. */
+/** The objects of the API server whose taints show conditions of plugins: the Node object, and Katalyst's CustomNodeResource. */
 import type { Observable, Subscription } from 'rxjs';
 import { hasReason } from '../../cluster/service/api-error.ts';
 import type { ApiServer, RequestOptions } from '../../cluster/service/api-server.ts';
@@ -12,15 +12,15 @@ import type { ActorContext } from '../actor-context.ts';
 export interface TaintedObject {
   /** Of the actor that writes its taints. */
   readonly id: string;
-  /** For people: `the node`. */
+  /** For messages: `the node`. */
   readonly title: string;
   /** Of the conditions that become its taints. */
   readonly type: ConditionType;
-  /** Its taints as the server told them last; undefined while they are not known. */
+  /** Its taints as the server sent them last; undefined while they are not known. */
   seen(): readonly QosTaint[] | undefined;
   /** Conditions ask for these taints: called each time that they are compared. */
   wanted?(taints: readonly QosTaint[]): void;
-  /** Reads it, and writes the taints that `changed` makes of those that are there, for that version of it alone. */
+  /** Reads the object, and writes the taints that `changed` makes of the present ones. Fails if the object has changed meanwhile. */
   write(
     changed: (current: readonly QosTaint[]) => readonly QosTaint[] | undefined,
     request: RequestOptions,
@@ -33,7 +33,7 @@ export interface TaintedNodeParts {
   /** With rights to read the Node object and to patch it. */
   readonly api: Pick<ApiServer, 'get' | 'patch'>;
   readonly nodeName: string;
-  /** As the server told it last; undefined while it is not known, or is of another machine. */
+  /** As the server sent it last; undefined while it is not known, or belongs to another machine. */
   readonly node: () => Node | undefined;
 }
 
@@ -53,7 +53,7 @@ export function taintedNode({ api, nodeName, node }: TaintedNodeParts): TaintedO
       const { uid, resourceVersion } = found.metadata;
       if (uid !== node()?.metadata.uid) throw notOurs(nodeName);
       const taints = changed(taintsOf(found));
-      // The list is replaced as a whole. With its version, the object must not have got another taint since it was read.
+      // The list is replaced as a whole. The version makes the write fail if somebody has added a taint since the read.
       const patch = { metadata: { resourceVersion }, spec: { taints } };
       if (taints !== undefined) await api.patch<Node>(target, patch, request);
     },
@@ -66,7 +66,7 @@ interface CustomNodeResource {
   readonly spec?: { readonly taints?: readonly QosTaint[] };
 }
 
-/** Has the node's name. It is watched from start to stop, and made where it is missing and there is a taint for it, as Katalyst makes it. */
+/** It has the node's name. It is watched from start to stop. Where it is missing and there is a taint for it, it is made as Katalyst makes it. */
 export class TaintedCustomNodeResource implements TaintedObject {
   readonly id = 'cnrTaints';
   readonly title = 'the CustomNodeResource of the node';
@@ -135,7 +135,7 @@ export class TaintedCustomNodeResource implements TaintedObject {
       const made = { metadata: { name: this.#name } as ObjectMeta, spec: { taints } };
       await this.#api.create<CustomNodeResource>({ resource: 'customnoderesources' }, made, request);
     } else {
-      // As a whole, with its version. Its status is written apart.
+      // Replaces the object as a whole, with its version. Its status is a subresource, and stays.
       const next = { ...found, spec: { ...found.spec, taints } };
       await this.#api.update<CustomNodeResource>(this.#target, next, request);
     }

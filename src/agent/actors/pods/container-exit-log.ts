@@ -25,7 +25,7 @@ export class ContainerExitLog {
     this.#known.set(pod.uid, new Set(kept.map(({ id }) => id)));
   }
 
-  /** The instance has ended; the pod has not been read for it. */
+  /** The instance has ended. The pod was not read to find this out. */
   tell(pod: PodReference, instance: EndedInstance): void {
     const { id, name: container, restartCount: attempt, exitCode, reason } = instance;
     const known = this.#known.get(pod.uid) ?? new Set();

@@ -20,7 +20,7 @@ export class DesiredPods {
   /** The UIDs of static pods by those of their mirror pods. */
   readonly #translations = new Map<string, string>();
 
-  /** UIDs of mirror pods of static pods that have come to their end. */
+  /** UIDs of mirror pods whose static pods have ended. */
   readonly #outlived = new Set<string>();
 
   set(pod: Pod): { readonly isMirror: boolean } {
@@ -85,7 +85,7 @@ export class DesiredPods {
     return this.#mirrorsByName.get(podFullName(pod));
   }
 
-  /** Only if it was made of this version of the static pod, and of its present life: another one tells of something else. */
+  /** Only if it was made of this version of the static pod, in its present life. */
   ownMirrorPodOf(pod: Pod): Pod | undefined {
     const mirrorPod = this.mirrorPodOf(pod);
     const isOwn = mirrorPod !== undefined && isMirrorPodOf(mirrorPod, pod) && !this.isOutlived(mirrorPod);
@@ -110,12 +110,12 @@ export class DesiredPods {
     );
   }
 
-  /** The UID under which this node knows the pod: for that of a mirror pod the one of its static pod. */
+  /** The UID under which this node knows the pod: for a mirror pod that of its static pod. */
   translateUID(uid: string): string {
     return this.#translations.get(uid) ?? uid;
   }
 
-  /** The same, but a mirror pod of an earlier version or an earlier life of the static pod is none of the present one. */
+  /** The same, but not for a mirror pod of an earlier version or an earlier life of the static pod. */
   ownUIDOf(uid: string): string {
     if (this.#outlived.has(uid)) return uid;
     const mirrorPod = this.#mirrors.get(uid);
@@ -133,7 +133,7 @@ export class DesiredPods {
     return { podToMirror, mirrorToPod: new Map(this.#translations) };
   }
 
-  /** Mirror pods with whose full name no pod is wanted. */
+  /** Mirror pods for whose full names no source wants a pod. */
   orphanedMirrorPods(): Pod[] {
     return [...this.#mirrorsByName].filter(([name]) => !this.#podsByName.has(name)).map(([, pod]) => pod);
   }

@@ -70,7 +70,7 @@ export class EndedPods {
     const { desired, registry } = this.#parts;
     const pod = desired.get(uid);
     if (this.#isClosed || pod === undefined || !isLocalPod(pod) || !isTerminalPhase(status?.phase)) return;
-    // Its manifest went away and came back: the one that ends is not the one that is wanted.
+    // Its manifest went away and came back: the pod that ends is not the one that is wanted.
     if (registry.get(uid)?.actor.getSnapshot().context.restartRequested === true) return;
     const before = this.#pods.get(uid);
     if (status === undefined || (before?.status !== undefined && equalJson(before.status, status))) return;
@@ -79,7 +79,7 @@ export class EndedPods {
     this.#saveLater();
   }
 
-  /** Resolves when what was recorded has been written, or when that has failed. */
+  /** Resolves when all records have been written, or the write has failed. */
   async kept(): Promise<void> {
     await this.#saving;
   }
@@ -99,7 +99,7 @@ export class EndedPods {
     return ended !== undefined && wasDeleted(ended);
   }
 
-  /** Undefined for a pod that may start, or that has another manifest now. */
+  /** Undefined for a pod that may start, or whose manifest has changed. */
   of(pod: Pod): EndedPod | undefined {
     const { uid } = pod.metadata;
     const ended = this.#pods.get(uid);
@@ -138,7 +138,7 @@ export class EndedPods {
     }
   }
 
-  /** One write at a time, each with the list as it is then. */
+  /** Writes one at a time, each with the newest list. */
   #save(): Promise<void> {
     this.#nextSave ??= this.#saving.then(() => {
       this.#nextSave = undefined;

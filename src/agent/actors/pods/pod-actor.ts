@@ -70,7 +70,7 @@ export function providePodMachine(context: AgentContext, parts: PodMachineParts)
 
   return podMachine.provide({
     actions: {
-      // What the supervisor has to know is in the events: while an action runs, the actor's snapshot is still the old one.
+      // The events contain what the supervisor needs: while an action runs, the actor's snapshot is still the old one.
       ...startActions(context, parts),
       startSync: ({ context, self }) =>
         slots.start(self, {
@@ -97,7 +97,7 @@ export function providePodMachine(context: AgentContext, parts: PodMachineParts)
         const now = clock.now();
         const delayMs = resyncDelayMs(context.lastOutcome, { syncFrequencyMs, now, random: random() });
         const deadline = context.pod && activeDeadline(context.pod, statusManager.get(context.uid));
-        // The last sync has seen a deadline that has passed; if that sync failed, it is tried again after its back-off.
+        // The last sync has already seen a deadline that has passed. If that sync failed, it is tried again after its back-off.
         const isAhead = deadline !== undefined && deadline > now;
         workQueue.enqueue(context.uid, isAhead ? Math.min(delayMs, deadline - now) : delayMs);
       },
@@ -109,7 +109,7 @@ export function providePodMachine(context: AgentContext, parts: PodMachineParts)
   });
 }
 
-/** What a pod asks before it starts, and what is reported of the answers. */
+/** The requests of a pod before it starts, and the reports of the answers. */
 function startActions(
   { clock, recorder, measurements }: AgentContext,
   { gates, statusManager }: PodMachineParts,
@@ -125,7 +125,7 @@ function startActions(
       // The same reason is reported once, however often the pod asks.
       if (pod === undefined || now === undefined || now.message === delay?.message) return;
       if (event.type === 'REJECTED' && event.lack !== undefined) statusManager.setWaiting(pod, event.lack);
-      // A changed manifest waits for the old pod as a rule; room may never become free.
+      // A warning for a lack of room, which may never end. A name becomes free when the old pod has ended.
       recorder.event(pod.metadata, event.type === 'REJECTED' ? 'Warning' : 'Normal', now.reason, now.message);
     },
     reportAdmitted: ({ context: { pod } }: PodActionArgs) => {
@@ -175,7 +175,7 @@ export class EffectSlots {
     this.#slots.set(actor, { controller, rest });
   }
 
-  /** Asks the effect in flight to come to rest; its event still comes. */
+  /** Asks the effect in flight to come to rest. It still sends its event. */
   abort(actor: AnyActorRef): void {
     this.#slots.get(actor)?.controller.abort();
   }

@@ -54,9 +54,9 @@ export interface PodEffectsParts extends StatusParts {
   readonly containerExitLog: ContainerExitLog;
   readonly resizes: ResizeStates;
   readonly ended: Pick<EndedPods, 'kept'>;
-  /** Its state is asked for where it did not answer an effect, or its network may be ready by now. */
+  /** Its state is read when it did not answer an effect, or when its network may be ready by now. */
   readonly runtime: Pick<RuntimeWatch, 'name' | 'state' | 'check'>;
-  /** Is told of each static pod that is being synced: its mirror pod at the API server may be missing. */
+  /** Gets each static pod that is being synced: its mirror pod at the API server may be missing. */
   readonly staticPodSyncs: Observer<Pod>;
 }
 
@@ -81,7 +81,7 @@ async function syncPod(deps: Deps, context: PodContext, signal: AbortSignal): Pr
   const problem = runtime.state.runtimeProblem();
   if (problem !== undefined) throw new StateletError('Unavailable', `the runtime is not ready: ${problem}`);
   if (isStaticPod(pod)) deps.staticPodSyncs.next(pod);
-  // The status is reported as early as possible: only what it needs is awaited before.
+  // The status is reported as early as possible: only its own start time is awaited first.
   if (!knowsStart(deps, pod)) await recallStart(deps, pod);
   const before = withKnown(deps, pod, await pleg.current(pod.metadata, { signal }));
   const actuated = actuatedOf(pod, before);
@@ -164,12 +164,12 @@ async function cleanUpPod(deps: Deps, context: PodContext, signal: AbortSignal):
   await node.release(context.uid);
   // From now on the API server may forget the pod.
   if (pod) statusManager.terminate(pod);
-  // When its end is on the disk, or that has failed: a next agent must not start a pod of a manifest that has ended.
+  // Waits until its end is on the disk, or the write has failed: the next agent must not start a pod of a manifest again that has ended.
   if (pod && isLocalPod(pod)) await deps.ended.kept();
   return { type: 'CLEANUP_DONE', ...(pod && endOf(deps, context)) };
 }
 
-/** `actuated`: undefined where the pod has all that has been allocated to it. */
+/** `actuated`: undefined where the pod has all of its allocated resources. */
 function resizeProgress(
   { node, resizes }: Deps,
   pod: Pod,

@@ -1,6 +1,6 @@
 /**
- * The lives of pods on this node: their actors are made, get their pods, are replaced where they fail, and are forgotten. Housekeeping
- * compares what is wanted with the actors and with what the runtime holds, and makes them agree.
+ * The lives of pods on this node: makes their actors, passes their pods on, replaces actors that fail, and forgets them. Housekeeping compares the
+ * wanted pods with the actors and with the runtime, and makes them agree.
  */
 import { deletionKill, showsNoRunningContainer } from '../../policies/termination/ended-pod.ts';
 import { planHousekeeping } from '../../policies/pod-actions/wanted-pods.ts';
@@ -64,7 +64,7 @@ export class PodLifecycle {
     this.#parts = parts;
   }
 
-  /** Begins the life of a pod on this node. One that has finished and is wanted anew is retired first. */
+  /** Begins the life of a pod on this node. A pod that has finished and is wanted anew is retired first. */
   create(pod: Pod): void {
     this.#create(pod);
     this.#retireIfDue(pod.metadata.uid);
@@ -110,7 +110,7 @@ export class PodLifecycle {
     else registry.send(uid, { type, pod: this.#restored(pod, end.status) });
   }
 
-  /** A pod that ended under an earlier agent. If that was killed meanwhile, something may still run, or its end was not seen. */
+  /** A pod that ended under an earlier agent. If that agent was killed, something may still run, or no status shows the end. */
   #restored(pod: Pod, status: PodStatus): Pod {
     const { statusManager, pleg } = this.#parts;
     const ended = { ...pod, status };
@@ -137,7 +137,7 @@ export class PodLifecycle {
     clock.setTimeout(() => void this.#revive(entry), REVIVE_DELAY_MS);
   }
 
-  /** Once the effect of the failed actor is at rest. A pod that was ending goes on ending (I1). */
+  /** Replaces a failed actor once its effect is at rest. A pod that was ending goes on ending (I1). */
   async #revive(entry: PodEntry): Promise<void> {
     const { registry, slots, desired } = this.#parts;
     const { uid } = entry.pod;
@@ -153,7 +153,7 @@ export class PodLifecycle {
     for (const event of entry.backlog) registry.send(uid, event);
   }
 
-  /** Name and room are given on before other parts hear of it. */
+  /** Name and room go to other pods before other parts get the event. */
   terminated(uid: string): void {
     const { registry, starts, ends } = this.#parts;
     const entry = registry.get(uid);
@@ -178,7 +178,7 @@ export class PodLifecycle {
     this.#context.logger.info(podFields(pod), `Finished: ${how.filter(Boolean).join(' ')}`);
   }
 
-  // Finished pods that no source wants, or that are wanted anew, are forgotten. The latter start again
+  // Finished pods that no source wants, or that are wanted anew, are forgotten. The latter start again.
 
   /** No source wants the pod any more. */
   endUnwanted(uid: string): void {
@@ -229,7 +229,7 @@ export class PodLifecycle {
     }
   }
 
-  /** From now on, what no source wants may be removed. */
+  /** From now on, pods that no source wants may be removed. */
   sourcesReady(): void {
     const { removal, loop, resizes } = this.#parts;
     resizes.sourcesReady();
@@ -295,7 +295,7 @@ export class PodLifecycle {
   }
 }
 
-/** Whether a failed actor was on its way to the pod's end, and the kill that takes the next one there. */
+/** Whether a failed actor was ending its pod, and the kill for its successor. */
 function interruptedEnd({ actor }: PodEntry): { ending: boolean; kill: PodEvent } {
   const snapshot = actor.getSnapshot();
   const { pod, gracePeriodSeconds, evicted, statusOverride: podStatus } = snapshot.context;

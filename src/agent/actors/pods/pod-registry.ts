@@ -1,4 +1,4 @@
-/** The pod actors of this node, by UID, and what other parts may ask about them. There is no second copy of it. */
+/** The pod actors of this node, by UID, and the questions of other parts about them. No other part keeps a copy. */
 import { merge, type Observable } from 'rxjs';
 import { type ActorRefFrom, createActor, type SnapshotFrom } from 'xstate';
 import type { PodEvent, PodTag, RuntimeHolds } from '../../machines/pod-context.ts';
@@ -26,7 +26,7 @@ export interface PodEntry {
   readonly backlog: PodEvent[];
 }
 
-/** Is told of each new actor, and of each event that is sent to one. */
+/** Gets each new actor, and each event that is sent to one. */
 export interface PodObserver {
   /** Called before the actor starts. */
   spawned(entry: PodEntry): void;
@@ -48,7 +48,7 @@ export class PodRegistry {
   readonly #entries = new Map<string, PodEntry>();
   readonly #times: StateTimes;
 
-  /** The pods' actors are children of the context's parent, which also hears of their failures. */
+  /** The pods' actors are children of the context's parent, which also gets their failures. */
   constructor(context: ActorContext, parts: PodRegistryParts) {
     this.#context = context;
     this.#parts = parts;
@@ -67,7 +67,7 @@ export class PodRegistry {
     return this.#entries.values();
   }
 
-  /** The pods that have not finished and that are known by their objects. */
+  /** The pods that have not finished, and whose objects are known. */
   activePods(): readonly Pod[] {
     return [...this.#entries.values()].flatMap(({ actor }) => {
       const snapshot = actor.getSnapshot();
@@ -75,7 +75,7 @@ export class PodRegistry {
     });
   }
 
-  /** A new incarnation, by the machine with its effects; it replaces one of the same UID, which must have been stopped. */
+  /** Makes the actor of a new incarnation. It replaces one of the same UID, which must have been stopped. */
   spawn(pod: PodReference, runtimeHolds: RuntimeHolds, machine: PodMachine): PodEntry {
     const { parent, inspect } = this.#context;
     const name = fullName(pod);
@@ -109,7 +109,7 @@ export class PodRegistry {
     return true;
   }
 
-  /** Ends a pod: the one way for eviction, preemption and shutdown (I9). Returns false when there is no actor of that UID. */
+  /** Ends a pod. Eviction, preemption and shutdown end pods only in this way (I9). Returns false when there is no actor of that UID. */
   kill(uid: string, options?: KillPodOptions): boolean {
     return this.send(uid, { type: 'SyncPodKill', options });
   }
@@ -135,8 +135,8 @@ export class PodRegistry {
   // The questions of docs/lifecycle.md. Each takes a UID.
 
   /**
-   * Before all sources are seen, something of an unknown pod may run. Its claims count too: others get them as soon as the API server hears
-   * that the pod has ended.
+   * Before all sources are seen, an unknown pod may have something that runs. Claims count too: other pods get them as soon as the API server has the
+   * pod's end.
    */
   couldHaveRunningContainers(uid: string): boolean {
     if (this.#parts.holdsClaims?.(uid) === true) return true;
@@ -172,7 +172,7 @@ export class PodRegistry {
   }
 }
 
-/** What people see in the inspector: the name before the UID. Neither has a blank in it. */
+/** The id in the inspector: the name before the UID. Neither contains a blank. */
 function actorId(name: string, uid: string): string {
   return `${name} ${uid}`;
 }

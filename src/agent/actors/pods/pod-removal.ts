@@ -28,9 +28,9 @@ interface Failure {
 }
 
 /**
- * Removes what ended pods have left in the runtime and on the node, in the background, one removal per pod at a time. Orphans are what is
- * on the node of pods that no source and no actor has: folders, mounts, cgroups with their processes, logs. An agent that was killed
- * leaves some, a removal that failed, and a call of an earlier agent that is carried out late. Each housekeeping searches for them.
+ * Removes what ended pods have left in the runtime and on the node, in the background, one removal per pod at a time. Orphans are remains of pods
+ * that no source and no actor has: folders, mounts, cgroups with their processes, logs. They come from an agent that was killed, from a removal that
+ * failed, and from a call of an earlier agent that is carried out late. Each housekeeping searches for them.
  */
 export class PodRemoval {
   readonly #context: AgentContext;
@@ -51,7 +51,7 @@ export class PodRemoval {
     this.#parts = parts;
   }
 
-  /** The removal under way for that UID, if any. It resolves when the removal ends, also if it fails. The UID must not start before. */
+  /** The removal under way for that UID, if any. It resolves when the removal ends, also if it fails. No pod of the UID may start before. */
   underWay(uid: string): Promise<undefined> | undefined {
     return this.#removals.get(uid);
   }
@@ -94,7 +94,7 @@ export class PodRemoval {
     }
   }
 
-  /** All sources have been seen: what other pods have on the node may be removed. */
+  /** All sources have been seen: the remains of all other pods may be removed. */
   beginOrphans(): void {
     this.#removesOrphans = true;
   }
@@ -106,7 +106,7 @@ export class PodRemoval {
 
   /** Called by each housekeeping. `isKnown`: whether the agent knows the pod. */
   removeOrphans(isKnown: (uid: string) => boolean): void {
-    // Housekeeping ends a pod that the runtime has, and then removes what it has on the node.
+    // Housekeeping first ends a pod that the runtime has, and then removes its remains from the node.
     const isNoOrphan = (uid: string) => isKnown(uid) || this.#parts.pleg.runtimeHolds(uid) !== 'nothing';
     if (this.#removesOrphans && !this.#isSearching) void this.#searchAndRemove(isNoOrphan);
   }
@@ -143,7 +143,7 @@ export class PodRemoval {
   async #removeOrphan(pod: PodReference, isNoOrphan: (uid: string) => boolean): Promise<void> {
     const { uid } = pod;
     try {
-      // Since the search a source may have brought the pod.
+      // A source may have got the pod since the search.
       if (!isNoOrphan(uid) && (await this.removeFromNode(pod))) {
         this.#context.logger.debug(podFields(pod), 'Removed what was left of an orphaned pod');
         this.#parts.onOrphanRemoved?.();

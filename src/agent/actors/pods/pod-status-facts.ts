@@ -99,7 +99,7 @@ function previousStatus(
   return isOfThisLife ? { ...known, ...served } : known;
 }
 
-/** A pod that ended before its deadline has kept it. */
+/** A pod that ended before its deadline has not exceeded it. */
 function hasHadItsTime(facts: PodStatusFacts, nowMs: number): boolean {
   const { pod, podStatus } = facts;
   const status = facts.previous ?? pod.status;

@@ -4,7 +4,7 @@ import type { PodReference } from '../../../types/event-recorder.ts';
 export type PodEnd = 'Terminated' | 'Finished' | 'Forgotten';
 export type PodEndListener = (pod: PodReference, end: PodEnd) => void;
 
-/** The one place where ends of pods are told: each part of the agent that waits for an end listens here. */
+/** Passes on the ends of pods: each part of the agent that waits for an end subscribes here. */
 export class PodTerminations {
   readonly #listeners: PodEndListener[] = [];
   /** By UID. */

@@ -56,8 +56,8 @@ export function transitionLogSwitch(root: AnyActorRef, logger: Logger): (isOn: b
 }
 
 /**
- * A way that leads back to its beginning is not logged: a running pod is synced every minute. States before the start are
- * logged where the pod had to wait in them.
+ * A way that ends where it began is not logged: a running pod is synced every minute. States before the start are logged if the pod had to wait in
+ * them.
  */
 export function wayLog(logger: Logger): Inspect {
   const ways = new WeakMap<object, string[]>();

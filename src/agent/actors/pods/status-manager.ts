@@ -39,7 +39,7 @@ export interface StatusNews {
   readonly canWait: boolean;
 }
 
-/** The status of every pod on this node, by UID: what `/pods` serves, what the next status builds upon, what the API server is told. */
+/** The status of every pod on this node, by UID: `/pods` serves it, the next status builds upon it, the API server gets it. */
 export class StatusManager {
   readonly #context: AgentContext;
   readonly #mirrorPods: MirrorPods;
@@ -55,7 +55,7 @@ export class StatusManager {
     this.#mirrorPods = mirrorPods;
   }
 
-  /** Told after each change. */
+  /** Emits after each change. */
   get news(): Observable<StatusNews> {
     return this.#news;
   }
@@ -77,13 +77,13 @@ export class StatusManager {
     return this.#entries.entries();
   }
 
-  /** A whole status is kept if it differs. For a pod that is being deleted each status is new: it may be what the deletion waits for. */
+  /** Keeps a whole status if it differs. For a pod that is being deleted, each status counts as new: the deletion may wait for it. */
   set(pod: Pod, status: PodStatus): boolean {
     const forced = pod.metadata.deletionTimestamp != null;
     return this.#keep({ pod, status: withObservedGeneration(pod, status), forced });
   }
 
-  /** A readiness probe has a result. It counts at once, although the next status follows only after what the pod does now. */
+  /** A readiness probe has a result. It counts at once, although the next status is computed only after the effect in flight. */
   setContainerReadiness(pod: Pod, containerID: string, ready: boolean): void {
     const status = withContainerReadiness(pod, this.#statusOf(pod), containerID, ready);
     if (status !== undefined) this.#change({ pod, status });
@@ -95,7 +95,7 @@ export class StatusManager {
     if (status !== undefined) this.#change({ pod, status });
   }
 
-  /** The pod's sandbox stands. This counts at once, although its containers may take long to start. */
+  /** The pod's sandbox is ready. This counts at once, although its containers may take long to start. */
   sandboxReady(pod: Pod): void {
     const status = withObservedGeneration(pod, withSandboxReady(pod, this.#statusOf(pod)));
     this.#change({ pod, status }, true);
@@ -116,7 +116,7 @@ export class StatusManager {
     else this.#entries.set(uid, { ...entry, status: { ...entry.status, startTime } });
   }
 
-  /** The API server has been told of the disruption, which has its time from that. That is no change: the server has it already. */
+  /** The API server has the disruption, and has given it its time. That is no change to be written. */
   disruptionTold(uid: string, disruption: PodCondition): void {
     const entry = this.#entries.get(uid);
     const isKnown = ({ type, status }: PodCondition) =>
@@ -131,7 +131,7 @@ export class StatusManager {
     this.#settled.set(pod.metadata.uid, 'ended');
   }
 
-  /** The pod ended under an earlier agent, with the status that it has now. This status is final. */
+  /** The pod ended under an earlier agent. Its present status is final. */
   restore(pod: Pod): void {
     this.#change({ pod, status: pod.status ?? {} });
     this.#settled.set(pod.metadata.uid, 'ended');
@@ -171,15 +171,12 @@ export class StatusManager {
       if (!isKnown(uid)) this.forget(uid);
   }
 
-  /** What a change of a part builds upon. */
+  /** The status that a change of a part builds upon. */
   #statusOf({ metadata: { uid } }: Pod, otherwise: PodStatus = {}): PodStatus {
     return this.#entries.get(uid)?.status ?? otherwise;
   }
 
-  /**
-   * Changes a part. Without a phase it is a part of a pod that has no whole status yet: written, it would empty what the API server has
-   * of the pod.
-   */
+  /** Changes a part of a status. A status without a phase is not whole yet: if it were written, it would delete the rest at the API server. */
   #change(change: Change, canWait = false): void {
     if (change.status.phase !== undefined) this.#keep(change, canWait);
   }
@@ -203,7 +200,7 @@ export class StatusManager {
     return true;
   }
 
-  /** The status of a mirror pod that has ended is no former one of a pod that goes on: the same manifest has begun a new life. */
+  /** A mirror pod that has ended is not the former one of a pod that goes on: the same manifest has begun a new life. */
   #formerMirrorPod({ pod, status }: Pick<StatusChange, 'pod' | 'status'>): Pod | undefined {
     const mirrorPod = this.#mirrorPods.ownMirrorPodOf(pod);
     const isOver = isTerminalPhase(mirrorPod?.status?.phase) && !isTerminalPhase(status.phase);

@@ -18,11 +18,11 @@ export interface ProbeManagerParts extends ProbeParts {
   readonly node: ProbeParts['node'] & Pick<PodNode, 'rememberContainer'>;
 }
 
-/** The probes of all pods. A pod that has none costs nothing. */
+/** The probes of all pods. */
 export class ProbeManager {
   /** Unix ms. */
   readonly agentStartedAt: number;
-  /** Emits where a probe has another result than before. */
+  /** Emits when the result of a probe changes. */
   readonly news = new Subject<ProbeNews>();
   readonly #context: ActorContext;
   readonly #parts: ProbeManagerParts;
@@ -38,8 +38,8 @@ export class ProbeManager {
   }
 
   /**
-   * Called before the pod's containers are started. The probes of a known pod stay as they are. Returns whether there are new
-   * probes: for containers that run already, their first results may follow from the pod's status.
+   * Called before the pod's containers are started. The probes of a known pod stay as they are. Returns whether there are new probes: the pod's
+   * status may have first results for containers that run already.
    */
   addPod(pod: Pod): boolean {
     const { uid } = pod.metadata;
@@ -58,7 +58,7 @@ export class ProbeManager {
     return true;
   }
 
-  /** Called whenever the pod has a new status. The probes look at it then, and not before their next run. */
+  /** Called whenever the pod has a new status. Each of its probes reads the status then. */
   podStatusChanged(uid: string): void {
     for (const worker of this.#workersOf(uid)) worker.look();
   }
@@ -98,7 +98,7 @@ export class ProbeManager {
     return results;
   }
 
-  /** Without an API server, which has the status of its pods, results of probes are remembered on the node, when they change. */
+  /** Stores changed results of probes on the node, for pods of manifests: the API server does not keep their status. */
   rememberResults(pod: Pod, status: PodStatus | undefined): void {
     if (status === undefined || !isManifestPod(pod)) return;
     const { node } = this.#parts;

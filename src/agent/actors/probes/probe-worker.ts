@@ -37,7 +37,7 @@ export type ProbeNews = SupervisorEvent & { readonly type: 'PROBE' } & {
 
 export interface ProbeParts {
   readonly runtime: RuntimeService;
-  /** Knows what an earlier agent has remembered of an instance of a container. */
+  /** Knows what an earlier agent has stored about an instance of a container. */
   readonly node: Pick<PodNode, 'podIP' | 'knownContainer'>;
   readonly pleg: Pick<Pleg, 'lastSeen'>;
   readonly statusManager: Pick<StatusManager, 'get'>;
@@ -110,7 +110,7 @@ export class ProbeWorker {
     this.#send({ type: 'STATUS', ...this.#seen() });
   }
 
-  /** Nothing runs and nothing is armed any more; the record stays. */
+  /** No probe runs and no timer is armed any more; the record stays. */
   stop(): void {
     this.#send({ type: 'STOP' });
     this.#context.measurements?.probeRemoved(measured(this.#target));
@@ -140,7 +140,7 @@ export class ProbeWorker {
     this.#run?.abort();
   }
 
-  /** The supervisor reads the record, which is the old one until the transition is over. */
+  /** Later, since the supervisor reads the record, which is the old one until the transition is over. */
   reportResult({ record: { result, containerId = '' } }: ProbeContext): void {
     if (result !== 'Success' && result !== 'Failure') return;
     const { pod, kind } = this.#target;
@@ -160,7 +160,7 @@ export class ProbeWorker {
     try {
       const run = { runtime: this.#parts.runtime, target, containerId, podIP: this.#podIP() };
       const outcome = await probeContainer(this.#context, run, signal);
-      // What a probe does after it was stopped has no metrics any more.
+      // A probe that was stopped has no metrics any more.
       if (!signal.aborted) end?.(outcome === 'Error' ? undefined : outcome);
       if (!signal.aborted) return { type: 'PROBED', outcome, now: this.#context.clock.now() };
     } catch (error) {

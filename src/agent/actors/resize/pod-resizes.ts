@@ -106,7 +106,7 @@ export class PodResizes {
     this.retry('pod_updated', uid);
   }
 
-  /** The pods that are ending for the resize of this one. */
+  /** The pods that end to make room for the resize of this one. */
   delayOf(uid: string): StartDelay | undefined {
     return this.#parts.room.growing.get(uid)?.delay;
   }
@@ -116,7 +116,7 @@ export class PodResizes {
     this.retry('pods_added');
   }
 
-  /** `except`: a pod that is synced anyway. */
+  /** `except`: this pod is synced anyway. */
   retry(trigger: ResizeTrigger, except?: string): void {
     this.#retry(this.#pending, trigger, except);
   }

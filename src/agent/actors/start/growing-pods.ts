@@ -6,9 +6,9 @@ import type { Preemptions } from './preemptions.ts';
 interface Growth {
   /** With what it requests now. */
   readonly pod: Pod;
-  /** Told when there is room: asks for the resize again. */
+  /** Called when there is room: asks for the resize again. */
   readonly offer: () => void;
-  /** For whose end it waits. */
+  /** The pods for whose end it waits. */
   delay?: StartDelay;
 }
 
@@ -18,7 +18,7 @@ export interface GrowingPodsParts {
   readonly admission: (pod: Pod) => Admission;
 }
 
-/** The pods that have a place, and for whose resize other pods end. */
+/** Admitted pods for whose resize other pods end. */
 export class GrowingPods {
   readonly #parts: GrowingPodsParts;
   /** By UID. */
@@ -32,7 +32,7 @@ export class GrowingPods {
     return this.#pods.get(uid);
   }
 
-  /** Other pods are ended so that this one may have what it requests now. `offer` is called when there is room. */
+  /** Ends other pods so that this one can have what it requests now. Calls `offer` when there is room. */
   makeRoom(pod: Pod, offer: () => void): void {
     const { preemptions } = this.#parts;
     this.#pods.set(pod.metadata.uid, { pod, offer });
@@ -48,13 +48,13 @@ export class GrowingPods {
   admit({ pod, offer }: Growth): Admission {
     const admission = this.#parts.admission(pod);
     if (admission.kind !== 'admitted') return admission;
-    // First: what takes the room up must not withdraw the preemption, which hears of it by this answer.
+    // Before `offer`: the granted resize calls `stop`, which must not withdraw the preemption. The preemption gets this answer.
     this.#pods.delete(pod.metadata.uid);
     offer();
     return admission;
   }
 
-  /** Whether the pod was one of them. */
+  /** Returns whether the pod was one of them. */
   forget(uid: string): boolean {
     return this.#pods.delete(uid);
   }

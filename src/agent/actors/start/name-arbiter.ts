@@ -29,7 +29,10 @@ export class NameArbiter {
   readonly #pods = new Map<string, PodReference>();
   /** By UID, in the order in which they asked. */
   readonly #waiting = new Map<string, NameRequest>();
-  /** By full name, UIDs of pods that ran before this agent: calls of agents that died may have left several of one name. */
+  /**
+   * By full name, UIDs of pods that ran before this agent. There may be several of one name: calls of agents that died may have been carried out
+   * late.
+   */
   readonly #adopted = new Map<string, Set<string>>();
 
   /** A pod that runs already has its name. */
@@ -50,7 +53,7 @@ export class NameArbiter {
     const request = { pod, answer };
     if (this.#decide(request)) return;
     this.#waiting.set(uid, request);
-    // Other pods of the name do not wait for an adopted pod that waits itself.
+    // Pods of the same name do not wait for an adopted pod that waits itself.
     if (isNew && this.#adopted.get(name)?.has(uid) === true) this.#decideWaiting(name);
   }
 
@@ -87,10 +90,7 @@ export class NameArbiter {
     return false;
   }
 
-  /**
-   * The UID of a pod that has to end first. Every adopted pod of the name has to, unless it waits for the name itself: it
-   * would never end.
-   */
+  /** The UID of a pod that must end first. Every adopted pod of the name must, unless it waits for the name itself: then it would never end. */
   #inTheWayOf(pod: PodReference): string | undefined {
     const name = fullName(pod);
     const holder = this.#claims.get(name)?.holder;

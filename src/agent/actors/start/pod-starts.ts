@@ -10,7 +10,7 @@ import type { RoomArbiter } from './room-arbiter.ts';
 
 type Answer = (event: PodEvent) => void;
 
-/** What a pod asks before it starts, in this order. Each is answered by the events that the pod's chart waits for. */
+/** What a pod asks for before it starts, in this order. The answers are the events that the pod's chart waits for. */
 export interface StartGates {
   awaitRuntime(context: PodContext, answer: Answer): void;
   awaitRemoval(context: PodContext, answer: Answer): void;
@@ -25,7 +25,7 @@ export interface PodStartsParts {
   readonly loop: Loop;
 }
 
-/** The way of pods to their start: the runtime, the removal of an earlier pod of their UID, their name, their room. */
+/** What pods wait for before they start: the runtime, the removal of an earlier pod of their UID, their name, their room. */
 export class PodStarts implements StartGates {
   readonly #parts: PodStartsParts;
   readonly #names = new NameArbiter();
@@ -76,7 +76,7 @@ export class PodStarts implements StartGates {
     if (pod !== undefined) this.#parts.room.makeRoom(pod, answer);
   }
 
-  /** The pod has ended: its room goes to preemptions that wait for it, then its name is given on, then the room is offered. */
+  /** The pod has ended. Its room goes to preemptions that wait for it; then its name goes to the next pod; then other pods are offered the room. */
   ended(pod: PodReference): void {
     const { room } = this.#parts;
     const waiting = room.ended(pod.uid);

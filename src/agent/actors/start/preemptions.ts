@@ -1,4 +1,4 @@
-/** The preemption actors, one for each pod for which room is being made, and their effects. */
+/** The preemption actors and their effects: one actor for each pod for which room is made. */
 import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
 import type { ActorRefFrom } from 'xstate';
 import {
@@ -55,7 +55,7 @@ interface Preemption {
   readonly actor: PreemptionActor;
   /** Time limits for the ends of the awaited pods, by UID. */
   readonly limits: KillTimeouts;
-  /** Pods are ending for it. Other pods may have been refused since because of the room that is reserved for it. */
+  /** Whether pods end for it. Since then, other pods may have been refused because of the room that is reserved for it. */
   hasPromised: boolean;
 }
 
@@ -112,7 +112,7 @@ export class Preemptions {
     forgetWhenIdle();
   }
 
-  /** Says once more for whose end the pod waits. */
+  /** Repeats for whose end the pod waits. */
   tellAgain(uid: string): void {
     const context = this.#preemptions.get(uid)?.actor.getSnapshot().context;
     if (context !== undefined) this.#tell(uid, context.decision, context.awaited);
@@ -162,7 +162,7 @@ export class Preemptions {
         reportFailedVictim: ({ context, event }) => this.#reportFailed(context, event),
         tryAdmission: ({ context, self }) => self.send(tried(admit(context.preemptor.uid))),
         rejectPreemptor: ({ context, self }) => {
-          // Sent first: a rejected pod may have ended before this event would be handled.
+          // Sent first: the rejection may end the pod before this event would be handled.
           self.send({ type: 'REJECTED' });
           if (context.rejection !== undefined) reject(context.preemptor.uid, context.rejection);
         },

@@ -4,7 +4,7 @@ import { podRequests } from '../../policies/pod/resources.ts';
 import type { PortMapping } from '../../../types/cri.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 
-/** What the pod was granted: when it was admitted, or by a resize since. An update of its spec alone changes nothing. */
+/** What the pod was granted at admission, or by a resize since. An update of its spec alone changes nothing. */
 interface Share {
   readonly pod: Pod;
   readonly amounts: readonly (readonly [resource: string, amount: number])[];
@@ -38,7 +38,7 @@ export class ResourceLedger implements UsedResources {
     return this.#shares.get(uid)?.pod;
   }
 
-  /** What all other pods hold. */
+  /** The resources of all other pods. */
   besides(uid: string): UsedResources {
     const own = this.#shares.get(uid);
     if (own === undefined) return this;
@@ -77,7 +77,7 @@ export class ResourceLedger implements UsedResources {
     for (const port of share.ports) this.#ports.set(port.hostPort, [...this.portsOf(port.hostPort), port]);
   }
 
-  /** Whether the pod held anything. */
+  /** Returns whether the pod held anything. */
   remove(uid: string): boolean {
     const share = this.#shares.get(uid);
     if (share === undefined) return false;

@@ -1,4 +1,4 @@
-/** Which pods have a place on this node: each asks before it first starts, and keeps its place until it has ended. */
+/** Decides which pods have a place on this node. Each pod asks before it first starts, and keeps its place until it has ended. */
 import type { PodEvent } from '../../machines/pod-context.ts';
 import { type Admission, admitPod, admitRunningPod, beyondNode } from '../../policies/admission/admit-pod.ts';
 import type { UsedResources } from '../../policies/admission/used-resources.ts';
@@ -29,15 +29,15 @@ export type RoomAnswer = Extract<
 interface RoomRequest {
   readonly pod: Pod;
   readonly answer: (event: RoomAnswer) => void;
-  /** Aborted when its answer does not matter any more. */
+  /** Aborted when the answer does not matter any more. */
   readonly asked: AbortController;
-  /** Requests are counted. */
+  /** Requests are numbered in their order. */
   readonly number: number;
 }
 
 export interface RoomArbiterParts {
   readonly registry: PodRegistry;
-  /** `admit` is asked of each pod before its room is judged. */
+  /** `admit` is called for each pod before the room for it is judged. */
   readonly node: Pick<PodNode, 'admit' | 'withdraw'>;
   readonly nodeFacts: () => NodeFacts;
   /** With the node as the API server has it now; only in a cluster. */
@@ -59,7 +59,7 @@ export class RoomArbiter {
   /** What a pod lacks for which other pods may be ended, by UID. */
   readonly #shortages = new Map<string, Rejection>();
   readonly #preemptions: Preemptions;
-  /** Of the requests so far. */
+  /** The number of the latest request. */
   #count = 0;
 
   /** The actors of preemptions are children of the context's parent. */
@@ -137,7 +137,7 @@ export class RoomArbiter {
     return this.#decide(pod, false, this.#parts.nodeFacts);
   }
 
-  /** What the node could not grant the pod even if it had no other one. */
+  /** What the node could not grant the pod even if it had no other pod. */
   beyondNode(pod: Pod): InsufficientResource | undefined {
     return beyondNode(this.#parts.nodeFacts(), pod);
   }
@@ -148,7 +148,7 @@ export class RoomArbiter {
     this.offerAll();
   }
 
-  /** Never throws or rejects: a pod for which admission fails must not hold up other pods. */
+  /** Never throws or rejects: an admission that fails must not block other pods. */
   #admittedByParts({ pod, asked }: RoomRequest): PodAdmission {
     const failed = (error: unknown) => unexpectedAdmissionError(errorMessage(error));
     try {
@@ -174,7 +174,7 @@ export class RoomArbiter {
     return { pod, answer, asked: new AbortController(), number: ++this.#count };
   }
 
-  /** An earlier request of the pod is not answered any more. */
+  /** An earlier request of the pod gets no answer any more. */
   #remember(request: RoomRequest): void {
     const { uid } = request.pod.metadata;
     this.#requests.get(uid)?.asked.abort();
@@ -229,7 +229,7 @@ export class RoomArbiter {
     this.growing.forget(uid);
     const hadParts = this.#parts.node.withdraw(uid);
     const hasFreed = this.#ledger.remove(uid) || hadParts;
-    // Listed first: a pod that begins to wait below has seen already what is free.
+    // Listed first: a pod that begins to wait below has already been judged with the freed room.
     const waiting = hasFreed ? this.#waiting() : [];
     this.#preemptions.ended(uid);
     return waiting;
@@ -240,7 +240,7 @@ export class RoomArbiter {
     for (const uid of uids) this.#requests.get(uid)?.answer({ type: 'ROOM_FREED' });
   }
 
-  /** The node has become larger, perhaps. */
+  /** The node may have become larger. */
   offerAll(): void {
     this.offer(this.#waiting());
   }
@@ -275,7 +275,7 @@ export class RoomArbiter {
       if (rejection) return { kind: 'rejected', ...rejection };
       return isRunning ? { kind: 'admitted' } : this.#fit(node, pod);
     } catch (error) {
-      // A pod for which admission throws must not hold up other pods.
+      // An admission that throws must not block other pods.
       return { kind: 'rejected', ...unexpectedAdmissionError(errorMessage(error)) };
     }
   }
@@ -310,7 +310,7 @@ export class RoomArbiter {
     const hadParts = !isRunning && this.#parts.node.withdraw(uid);
     const shortage = reason === UNEXPECTED_ADMISSION_ERROR ? this.#shortages.get(uid) : undefined;
     const lack = mayFitLater(rejection) ? (shortage ?? { reason, message }) : undefined;
-    // Only pods that have asked after this one may lack just what it held. If others asked again too, this would never end.
+    // Only pods that asked after this one can have been refused because of what it held. If earlier ones asked again too, this would never end.
     const later = hadParts ? this.#waiting().filter((other) => this.#hasAskedAfter(other, number)) : [];
     answer({ type: 'REJECTED', reason, message, lack });
     this.offer(later);

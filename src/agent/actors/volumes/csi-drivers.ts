@@ -21,7 +21,7 @@ const CSI_PLUGIN_TYPE = 'CSIPlugin';
 const NOT_ASKED_AGAIN = 'Cannot ask the CSI driver again how many volumes the node can have';
 /** Between tries to remove a driver from Node and CSINode. */
 const RETRY = { firstMs: 1_000, mostMs: 60_000 };
-/** The node is registered within moments. */
+/** Soon, since the Node object is registered within moments. */
 const FIRST_TRIES = { firstMs: 250, mostMs: 10_000 };
 
 export interface CsiDriversParts {
@@ -63,7 +63,7 @@ export class CsiDrivers {
     return new Map([[CSI_PLUGIN_TYPE, handler]]);
   }
 
-  /** As with the kubelet, the API server has a CSINode also while there is no driver: the scheduler reads it. */
+  /** As with the kubelet, there is a CSINode also without a driver: the scheduler reads it. */
   start(): void {
     const init = () => this.#writes.run(() => this.#parts.objects.init(this.#life.signal));
     void this.#untilDone(FIRST_TRIES, init, 'Cannot make the CSINode').catch(() => undefined);
