@@ -1,9 +1,9 @@
 /**
- * A pass over eviction plugins: 500 pods, 20 plugins in processes of their own, of which 10 answer slowly and 2 never. How long it takes, and
- * the CPU time of this process for it, in which the manager runs as in the agent: with pods that are as before, with some, and with all of
- * them changed. Beside it, the same plugins asked one after another, as Katalyst's manager does (with the same deadline, which that one
- * does not have). At last the longest time that 500 plugins block the event loop, while they register and are asked. Not measured: the plugins' own CPU time, and what it takes to end pods. `node bench/eviction-plugins.ts [--passes N] [--pods N]
- * [--quick]`.
+ * A pass over eviction plugins: 500 pods, 20 plugins in processes of their own, of which 10 answer slowly and 2 never. How long it takes, and the CPU
+ * time of this process for it, in which the manager runs as in the agent: with pods that are as before, with some, and with all of them changed.
+ * Beside it, the same plugins asked one after another, as Katalyst's manager does (with the same deadline, which that one does not have). At last the
+ * longest time for which 500 plugins block the event loop, while they register and are asked. Not measured: the plugins' own CPU time, and the end of
+ * pods. `node bench/eviction-plugins.ts [--passes N] [--pods N] [--quick]`.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ const PERIOD_MS = 100;
 const WARM_UP_PASSES = 5;
 const WANTED_CPU_MS = 30;
 const CROWD = 500;
-/** Of the event loop, with that many plugins. */
+/** The longest turn of the event loop that is wanted, with that many plugins. */
 const WANTED_TURN_MS = 50;
 /** A pass ends when the deadline of all questions has passed; timers and the machine's other work come on top. */
 const WANTED_MS = TIMEOUT_MS * 1.1;
@@ -53,7 +53,7 @@ interface Pass {
   readonly cpuMs: number;
 }
 
-/** Tells when a pass begins, and measures it when it ends. */
+/** Notes when a pass begins, and measures it when it ends. */
 class PassMeter {
   #next = Promise.withResolvers<Pass>();
   #began: { readonly ms: number; readonly cpu: NodeJS.CpuUsage } | undefined;
@@ -62,7 +62,7 @@ class PassMeter {
     if (!('id' in event.actorRef) || event.actorRef.id !== 'evictionPlugins') return;
     if (event.type === '@xstate.event' && event.event.type === 'PASS_DUE')
       this.#began = { ms: performance.now(), cpu: process.cpuUsage() };
-    // It is told when the actions of the transition are done.
+    // The snapshot is inspected when the actions of the transition are done.
     if (event.type !== '@xstate.snapshot' || this.#began === undefined) return;
     const { value } = event.snapshot as { readonly value?: unknown };
     if (value === 'Waiting') this.#end(this.#began);

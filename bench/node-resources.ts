@@ -71,13 +71,13 @@ function has(groups: readonly string[], { milliCpu, mebibytes }: Size): boolean 
   );
 }
 
-/** Resolves with when it was so, in Unix milliseconds. */
+/** Resolves with the time at which it was so, in Unix milliseconds. */
 async function untilThere(groups: readonly string[], size: Size): Promise<number> {
   while (!has(groups, size)) await delay(POLL_MS);
   return nowMs();
 }
 
-/** Tells of pods of the API server, as they come with its watch. */
+/** Emits pods of the API server as its watch delivers them. */
 function watchPods(controlPlane: ControlPlane, tell: (pod: Pod) => void): () => void {
   const nothing = () => undefined;
   const details = controlPlane.details('admin');
@@ -104,7 +104,7 @@ interface ResizeTimes {
 class ResizedPod {
   readonly #bed: CriDaemonBed;
   readonly #controlPlane: ControlPlane;
-  /** When the watch told first of the pod with that CPU limit. */
+  /** When the watch first delivered the pod with that CPU limit. */
   readonly #toldMs = new Map<string, number>();
   #pod: Pod | undefined;
   readonly close: () => void;
@@ -146,7 +146,7 @@ class ResizedPod {
     return pod;
   }
 
-  /** By the agent, as the API server has it changed. */
+  /** Resizes by the agent, from a change at the API server. */
   async resize(size: Size): Promise<number> {
     const { own, ofPod } = await this.#groups();
     this.#toldMs.clear();
@@ -158,7 +158,7 @@ class ResizedPod {
     return atMs - toldMs;
   }
 
-  /** By a call of the runtime alone. */
+  /** Resizes by a call of the runtime alone. */
   async update(size: Size): Promise<number> {
     const { id, own } = await this.#groups();
     const beganMs = nowMs();
@@ -182,7 +182,7 @@ class ResizedPod {
   }
 }
 
-/** By turns, so that what else the machine does affects both. The bare calls come while the pod has its larger size. */
+/** By turns, so that other work of the machine affects both. The bare calls come while the pod has its larger size. */
 async function timeResizes(): Promise<Record<Kind, ResizeTimes>> {
   const times: Record<Kind, ResizeTimes> = {
     CPU: { agentMs: [], bareMs: [] },

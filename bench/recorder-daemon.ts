@@ -1,10 +1,9 @@
 /**
- * What the flight recorder and an open page cost a real daemon: their share of its CPU time while pods live and die on the
- * embedded runtime, which starts a process for each and ends it. The daemon runs from its sources under V8's profiler, and each sample
- * of its main thread counts for the innermost part that is on the stack. So it does not matter how fast the machine is meanwhile, which
- * differs by more than what is measured. The other threads of the daemon, without the profiler's, count as its own work. What is loaded for the
- * page, and the first rounds, do not count.
- * `npm run bench:recorder-daemon -- [--pods 40] [--rounds 25] [--quick]`.
+ * What the flight recorder and an open page cost a real daemon: their share of its CPU time while pods live and die on the embedded runtime, which
+ * starts a process for each and ends it. The daemon runs from its sources under V8's profiler, and each sample of its main thread counts for the
+ * innermost part that is on the stack. So the speed of the machine does not matter, which varies by more than what is measured. The other threads of
+ * the daemon, without the profiler's, count as its own work. What is loaded for the page, and the first rounds, do not count. `npm run
+ * bench:recorder-daemon -- [--pods 40] [--rounds 25] [--quick]`.
  */
 import {
   mkdirSync,
@@ -35,7 +34,7 @@ const { pods, rounds } = benchOptions(
 const WARM_UP_ROUNDS = 3;
 const SAMPLE_MICROSECONDS = 250;
 const POLL_MS = 50;
-/** Until what follows an end is done. */
+/** Time until the work after an end is done. */
 const SETTLE_MS = 500;
 /** As Node names its threads. */
 const MAIN_THREAD = 'MainThread';

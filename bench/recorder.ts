@@ -78,7 +78,7 @@ async function round(mode: Mode): Promise<number> {
 await lives.start();
 const costs: Record<Mode, number[]> = { without: [], recorder: [], page: [], both: [] };
 for (let index = -WARM_UP_ROUNDS; index < rounds; index++) {
-  // The order changes, so that what grows with time counts on all sides.
+  // The order changes, so that growth over time affects all modes alike.
   for (const mode of index % 2 === 0 ? NAMES : NAMES.toReversed()) {
     const cost = await round(mode);
     if (index >= 0) costs[mode].push(cost);
@@ -94,7 +94,7 @@ stop();
 
 const base = median(costs.without);
 const beside = 'without both';
-/** Of each round beside the one without both that came with it: the machine's speed changes between rounds. */
+/** Compares each round with the one without both beside it: the machine's speed changes between rounds. */
 const ratio = (mode: Mode) => median(costs[mode].map((cost, index) => cost / (costs.without[index] ?? NaN)));
 const row = (mode: Mode): Compared => ({ figure: ratio(mode) * base, beside, itsFigure: base });
 const recordedLives = 2 * (rounds + WARM_UP_ROUNDS) * seconds * rate;

@@ -95,7 +95,7 @@ function row(cost: Cost, first: Cost): object {
   };
 }
 
-/** In a process and with nodes of its own. Nothing of it is left in the cluster. */
+/** Runs in a process and with nodes of its own, and leaves nothing in the cluster. */
 async function measure(cluster: ControlPlane, { nodes, pods }: Case): Promise<{ pod: Cost; node: Cost }> {
   const prefix = `n${String(nodes)}-p${String(pods)}-`;
   const names = Array.from({ length: nodes }, (_, index) => `${prefix}${String(index + 1)}`);

@@ -41,7 +41,7 @@ const served = node.pods.map(({ uid, name }): ServedPod => ({
 }));
 for (const { uid } of node.pods) liveOf(uid);
 
-/** What the agent tells of a pod that starts. */
+/** Takes the measurements that the agent takes for a pod that starts. */
 function liveOf(uid: string): void {
   counted.podAdded(uid, true);
   for (const state of ['Syncing.Starting.New', 'Syncing.Working', 'Syncing.Settled'])

@@ -107,7 +107,7 @@ export class ClusterBench {
       const [before, size] = [agent.cpuSeconds, statSync(log).size];
       const readyMs = await this.#create(run, pods);
       const startCpuSeconds = agent.cpuSeconds - before;
-      // What the start leaves to do, such as the last events, is not idleness.
+      // Work left from the start, such as the last events, must not count as idle.
       await delay(SETTLE_MS);
       const startRequests = linesFrom(log, size);
       const idle = await this.#idle(agent, proxy, idleSeconds);

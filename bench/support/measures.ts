@@ -22,7 +22,7 @@ export function fineCpuMs(pid: number, isCounted: (thread: string) => boolean = 
 export interface ProcessMemory {
   /** All of it: pages of files too, which the kernel can drop and read again, as those of the program. */
   readonly residentMiB: number;
-  /** What the machine has lost to the process. */
+  /** Memory that the machine cannot take back from the process. */
   readonly anonymousMiB: number;
 }
 

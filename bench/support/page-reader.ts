@@ -1,4 +1,4 @@
-/** Keeps the stream of a page open and reads it, in a process of its own: what a browser costs is not the agent's. */
+/** Keeps the stream of a page open and reads it, in a process of its own: the cost of a browser is not the agent's. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 

@@ -14,7 +14,7 @@ import { PLUGIN_SETTINGS } from '../../test/support/eviction-plugins.ts';
 
 const NODE = 'node-1';
 
-/** With what a deployment's pods usually have: some 4 KiB as JSON. */
+/** With the usual fields of a deployment's pods: some 4 KiB as JSON. */
 function clusterPod(index: number): Pod {
   const name = `service-${index % 40}-${(index * 7919).toString(36).padStart(9, '0')}-${index.toString(36)}`;
   return {
@@ -164,13 +164,13 @@ export function benchManager(
   return { manager, directory, shown, change };
 }
 
-/** Of actors below another one, only what the topmost one was given is told. */
+/** A parent for the manager: XState inspects actors with the function of their topmost actor only. */
 function idleParent(inspect: (event: InspectionEvent) => void) {
   const machine: AnyStateMachine = createMachine({});
   return createActor(machine, { inspect }).start();
 }
 
-/** Of a pod actor only this is asked. */
+/** The only facts of a pod actor that the manager reads. */
 function registryOf(pods: readonly Pod[]): PodRegistry {
   const entries = new Map(
     pods.map((pod) => {

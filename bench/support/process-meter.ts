@@ -1,4 +1,6 @@
-/** Loaded before a program, which it measures from inside: to each message of its parent it answers what the process has taken since the last one. */
+/**
+ * Loaded before a program, which it measures from inside: to each message of its parent it answers with the usage of the process since the last one.
+ */
 import diagnostics from 'node:diagnostics_channel';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 

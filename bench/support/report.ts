@@ -54,7 +54,7 @@ export function headOf({ pods, runs, containerd, startsAtOnce, endsAtOnce, loadA
   ].join('\n');
 }
 
-/** What was not measured has no row. */
+/** A figure that was not measured has no row. */
 export function rowsOf(report: Report): Readonly<Record<string, Compared>> {
   const { bare, daemon, kubelet, bareRestartMs, restartMs, idle, kubeletIdle, idleSeconds } = report;
   const beside = (what: string, figure: number, itsFigure: number): Compared =>

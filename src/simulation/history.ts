@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What a line is about: a pod, or the whole node. */
+/** The subject of a line: a pod, or the whole node. */
 export interface Subject {
   readonly node: number;
   /** The pod's name. */
@@ -28,7 +28,7 @@ const HASHED_AT_ONCE = 65_536;
 /** Everything that happens in a simulation, line by line. One seed gives the same bytes in every run. */
 export class History {
   readonly #hash = createHash('sha256');
-  /** The latest lines, which are not in the hash yet: each call of it is dear. */
+  /** The latest lines, which are not in the hash yet: each call of it takes long. */
   #unhashed = '';
   readonly #kept = new Map<string, Line[]>();
   readonly #elapsedMs: () => number;

@@ -21,11 +21,11 @@ export interface SimulationOptions extends PlanOptions {
   readonly faults: readonly Fault[];
   /** Numbers of the operations to carry out. Default: all. */
   readonly only?: readonly number[];
-  /** What nodes may have drivers for. Default: nothing. */
+  /** The kinds of drivers that nodes may have. Default: none. */
   readonly drivers?: readonly DriverKind[];
   /** Receives each line of the history at once. */
   readonly onLine?: (line: string) => void;
-  /** Hears of every transition of every agent: `ordinal` 1 is the first agent of the node. */
+  /** Gets every transition of every agent: `ordinal` 1 is the first agent of the node. */
   readonly listen?: (node: number, ordinal: number) => TransitionListener;
   /** If operations go on until this simulated time, the simulation ends then, without the final checks. */
   readonly untilMs?: number;

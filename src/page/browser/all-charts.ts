@@ -1,4 +1,4 @@
-/** The file of `statelet charts --open`: all charts, with what each of their states means and their source. It has all of it inside. */
+/** The file of `statelet charts --open`: all charts, with the meaning of their states and their source. The file is complete in itself. */
 import { html, nothing, render, type TemplateResult } from 'lit-html';
 import type { DrawnChart } from '../../types/page-views.ts';
 import { chartView } from './chart-view.ts';
@@ -6,7 +6,7 @@ import { chartView } from './chart-view.ts';
 interface ChartFile {
   readonly version: string;
   readonly charts: readonly DrawnChart[];
-  /** Of each chart, as code for XState. */
+  /** The source of each chart, as code for XState. */
   readonly sources: Readonly<Record<string, string>>;
 }
 
@@ -66,7 +66,7 @@ function section(chart: DrawnChart): TemplateResult {
   </section>`;
 }
 
-/** A browser may keep a page from the clipboard: then the text is selected, to be copied by a key. */
+/** A browser may not let a page use the clipboard. Then the text is selected, so that the user can copy it. */
 async function copy(button: HTMLElement, source: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(source);
@@ -79,6 +79,6 @@ async function copy(button: HTMLElement, source: string): Promise<void> {
 }
 
 render(page(), document.body);
-// What the address asks for is there only now.
+// The target of the address exists only now.
 if (location.hash !== '')
   document.querySelector(`[id="${CSS.escape(location.hash.slice(1))}"]`)?.scrollIntoView();

@@ -16,7 +16,7 @@ export type Zoom = keyof typeof ZOOMS;
 
 export const ZOOM_ORDER = Object.keys(ZOOMS) as readonly Zoom[];
 
-/** Ten minutes, where nothing else is asked for. */
+/** Ten minutes by default. */
 export function zoomOf(text: string | null): Zoom {
   return ZOOM_ORDER.find((one) => one === text) ?? '10m';
 }
@@ -37,7 +37,7 @@ export interface AxisInput {
   readonly lanes: readonly Lane[];
   readonly zoom: Zoom;
   readonly nowMs: number;
-  /** Else the axis ends with the last thing that is known. */
+  /** Otherwise the axis ends with the last known event. */
   readonly isLive: boolean;
   readonly onZoom: (zoom: Zoom) => void;
 }
@@ -192,7 +192,7 @@ export function together(marks: readonly Mark[], closeMs: number): readonly Mark
   });
 }
 
-/** The latest of it, for those who hear it. */
+/** The latest of it in words, for screen readers. */
 function words(spans: readonly Span[], marks: readonly Mark[], { toMs: nowMs }: Window): string {
   const said = [
     ...spans.map(({ text, fromMs, toMs }) => `${text} for ${duration((toMs ?? nowMs) - fromMs)}`),
@@ -201,7 +201,7 @@ function words(spans: readonly Span[], marks: readonly Mark[], { toMs: nowMs }: 
   return said.length === 0 ? 'nothing in this time' : said.slice(-SAID_MAX).join(', ');
 }
 
-/** In percent, with two digits: more would only be another text each second. */
+/** In percent, with two digits: with more, the text would change each second. */
 function share(atMs: number, { fromMs, toMs }: Window): number {
   return Math.round(((atMs - fromMs) / (toMs - fromMs)) * 10_000) / 100;
 }

@@ -20,14 +20,14 @@ export interface Box {
 }
 
 const STEP = 1.25;
-/** Pixels of the screen for one of the drawing: smaller text cannot be read, larger text wastes room. */
+/** Screen pixels for one pixel of the drawing: smaller text cannot be read, larger text wastes room. */
 const READABLE = 0.8;
 const LARGE = 1.2;
 const SMALLEST_PX = 120;
 const PAN_SHARE = 0.15;
 
 export class Camera {
-  /** What is shown, and the size of the box; when it changes, the camera begins again. */
+  /** The drawing and the size of the box. When it changes, the camera starts anew. */
   #of = '';
   #whole: Rect = { x: 0, y: 0, width: 1, height: 1 };
   #rect: Rect = this.#whole;
@@ -40,7 +40,7 @@ export class Camera {
     this.#onChange = onChange;
   }
 
-  /** `focus`: what is to be seen where the whole would be too small to be read. */
+  /** `focus`: the part to show where the whole would be too small to read. */
   look(of: string, whole: Rect, focus: Rect | undefined, box: Box): Rect {
     const name = `${of} ${box.width} ${box.height}`;
     if (name !== this.#of) {
@@ -85,7 +85,7 @@ export class Camera {
   }
 
   readonly wheel = (event: WheelEvent): void => {
-    // When all is in sight already, the wheel scrolls the page.
+    // When the whole drawing is in sight, the wheel scrolls the page.
     if (event.deltaY > 0 && this.#rect.width >= this.#fitting.width) return;
     event.preventDefault();
     this.zoom(event.deltaY > 0 ? STEP : 1 / STEP, pointOf(event));
@@ -117,7 +117,7 @@ export class Camera {
     this.#fingers.delete(pointerId);
   };
 
-  /** With one finger the browser scrolls the page up and down: only what goes sideways comes here. */
+  /** With one finger the browser scrolls the page up and down. Only sideways moves arrive here. */
   readonly drag = (event: PointerEvent): void => {
     if (event.buttons !== 1) return;
     if (this.#fingers.size > 1) {
@@ -128,7 +128,7 @@ export class Camera {
     this.pan(-event.movementX * scale, -event.movementY * scale);
   };
 
-  /** What is between the fingers stays between them. */
+  /** The part between the fingers stays between them. */
   #pinch({ currentTarget, pointerId, clientX: x, clientY: y }: PointerEvent): void {
     const [one, other] = this.#fingers.values();
     this.#fingers.set(pointerId, { x, y });
@@ -168,13 +168,13 @@ function pointOf({ currentTarget, clientX, clientY }: MouseEvent): Point | undef
   return matrix && new DOMPoint(clientX, clientY).matrixTransform(matrix);
 }
 
-/** A part that is no wider than the whole stays within it; a wider one has it in the middle. */
+/** A part that is no wider than the whole stays within it. A wider one has the whole in its middle. */
 function within(from: number, size: number, wholeFrom: number, wholeSize: number): number {
   if (size >= wholeSize) return wholeFrom - (size - wholeSize) / 2;
   return Math.min(Math.max(from, wholeFrom), wholeFrom + wholeSize - size);
 }
 
-/** How large the element has to be for the drawing: no larger than there is room. */
+/** The size of the element for the drawing, no larger than the room. */
 export function boxFor(whole: Rect, room: Box): Box {
   const scale = Math.min(LARGE, room.width / whole.width);
   return { width: room.width, height: Math.round(Math.min(room.height, whole.height * scale)) };

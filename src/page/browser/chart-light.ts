@@ -1,4 +1,4 @@
-/** What of a chart is lit: where its actor is, where it can come next, and the line of the latest transition. */
+/** Which parts of a chart are lit: the states of its actor, the states that can follow, and the line of the latest transition. */
 import type { DrawnChart, DrawnEdge } from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
 
@@ -47,6 +47,6 @@ export function linesOf(chart: DrawnChart, { from, to, event }: Transition): rea
 export function withoutPath(event: string): string {
   const delay = /^xstate\.after\.(?<name>[^.]+)\./u.exec(event)?.groups?.name;
   if (delay !== undefined) return `after ${delay}`;
-  // Of what a state has asked for.
+  // The end of a request or a delay of a state.
   return event.replace(/^xstate\.(?<how>done|error)\.actor.*$/u, '$<how>');
 }

@@ -1,4 +1,7 @@
-/** A chart, lit: its great states at first, and its drawing on demand, with where the actor is, where it can come next, and the latest transition. */
+/**
+ * A lit chart: its great states at first, and its drawing on demand, with the states of the actor, the states that can follow, and the latest
+ * transition.
+ */
 import { html, nothing, svg, type SVGTemplateResult, type TemplateResult } from 'lit-html';
 import type { DrawnChart, DrawnState } from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
@@ -10,11 +13,11 @@ import { exactTime } from './page-times.ts';
 /** How long the line of a transition stays lit. */
 const LIT_MS = 2_500;
 const LISTED_MAX = 200;
-/** What the box of a drawing leaves of the window, and how high it is at least. */
+/** The height of the window that the box of a drawing leaves free, and the least height of the box. */
 const ROOM_BESIDE_PX = 120;
 const ROOM_MIN_PX = 320;
 const BORDER_PX = 2;
-/** Around a state that is looked at. */
+/** The margin around the shown state. */
 const EDGE_PX = 24;
 
 export interface ChartInput {
@@ -35,7 +38,7 @@ export interface ChartLookInput extends ChartInput {
   readonly onOpen: (open: string) => void;
 }
 
-/** The states without one around them, where there are states inside of them: else the drawing is small, and is shown at once. */
+/** The outermost states, if there are states inside them. Otherwise the drawing is small, and is shown at once. */
 export function chartLook(input: ChartLookInput): TemplateResult {
   const { chart, open, onOpen, states } = input;
   const great = chart.states.filter(({ id }) => id !== '' && !id.includes('.'));
@@ -70,7 +73,7 @@ function greatState(state: DrawnState, input: ChartLookInput, light: Light | und
   const { chart, states = [], open, onOpen, counts } = input;
   const { id, says, about } = state;
   const inside = chart.states.filter((one) => one.id.slice(0, one.id.lastIndexOf('.')) === id);
-  // Of a parallel state the actor is in several.
+  // In a parallel state the actor is in several states.
   const here = states.filter((one) => one === id || one.startsWith(`${id}.`));
   const now = chart.states.flatMap((one) => (here.includes(one.id) ? (one.says ?? []) : []));
   return html`<div class="great ${lightKind(id, light)}" data-great=${id}>
@@ -89,7 +92,7 @@ function greatState(state: DrawnState, input: ChartLookInput, light: Light | und
   </div>`;
 }
 
-/** Of one with states inside, the one that the actor is in is named too. */
+/** Names the inner state of the actor too. */
 function innerState(
   { id, title, says, about }: DrawnState,
   light: Light | undefined,
@@ -206,7 +209,7 @@ function picture(input: ChartInput, { x, y, width, height }: Rect, box: Box): Te
   </svg>`;
 }
 
-/** From there a transition starts whatever state inside the actor is in. */
+/** A transition from here starts in whichever inner state the actor is. */
 function anyShape({ x, y, width, height }: Rect): SVGTemplateResult {
   return svg`<g class="any">
     <rect x=${x} y=${y} width=${width} height=${height} rx=${height / 2} />
@@ -239,7 +242,7 @@ function lightKind(id: string, light: Light | undefined): string {
   return light.next.has(id) ? 'next' : 'pale';
 }
 
-/** The newest first. What happened before the page was opened is known where the flight recorder is on. */
+/** The newest first. Transitions from before the page was opened are known if the flight recorder is on. */
 export function transitionList(transitions: readonly Transition[], lost: number): TemplateResult {
   if (transitions.length === 0) return html`<p class="none">None is known.</p>`;
   return html`

@@ -1,4 +1,4 @@
-/** The list of charts with what their actors do, and one chart with one of its actors. */
+/** The list of charts with the states of their actors, and one chart with one of its actors. */
 import { html, nothing, type TemplateResult } from 'lit-html';
 import type { ActorsInState, ChartActivity, DrawnChart } from '../../types/page-views.ts';
 import { axisView, type Zoom } from './axis-view.ts';
@@ -8,10 +8,10 @@ import { stateKind, timeLegend } from './health-view.ts';
 import { actorLanes, type Span } from './lanes.ts';
 import type { Sight } from './news.ts';
 
-/** Of each chart so many states are listed. */
+/** So many states of each chart are listed. */
 const LISTED_MAX = 6;
 
-/** Those with actors first. */
+/** Charts with actors come first. */
 export function chartList(
   charts: readonly DrawnChart[],
   activities: readonly ChartActivity[],
@@ -57,7 +57,7 @@ function activityItem(
   </li>`;
 }
 
-/** Of a state in a region of another one the lane has only the end of its name. */
+/** For a state in a region, the lane has only the end of its name. */
 function saysOf({ states }: DrawnChart, state: string): string {
   const found = states.find(({ id }) => id === state) ?? states.find(({ id }) => id.endsWith(`.${state}`));
   return found?.says ?? '';
@@ -68,7 +68,7 @@ function kindOf(chart: DrawnChart, state: string): Span['kind'] {
   return kind === 'calm' && /\bwaits?\b|\bawaited\b/u.test(saysOf(chart, state)) ? 'wait' : kind;
 }
 
-/** Of pods the list has all that are in the state. */
+/** For pods, the link leads to the list of all pods in that state. */
 function hrefOf(chart: string, state: string, actor: string): string {
   return chart === 'pod' ? `#/?search=${state}` : `#/chart/${chart}?actor=${encodeURIComponent(actor)}`;
 }
@@ -79,7 +79,7 @@ export interface ChartPageInput {
   readonly nowMs: number;
   /** How many pods are in each state, for the chart of pods. */
   readonly counts: ReadonlyMap<string, number> | undefined;
-  /** The one that is asked for, if it is there. */
+  /** The actor in the address, if any. */
   readonly actor: string | null;
   readonly onActor: (actor: string) => void;
   readonly zoom: Zoom;
@@ -94,7 +94,7 @@ export function chartPage(input: ChartPageInput): TemplateResult {
   const { actors, transitions, lost } = sight;
   const actor = actors.find((one) => one.actor === input.actor) ?? actors[0];
   const own = transitions.filter((one) => actor === undefined || one.actor === actor.actor);
-  // Of the chart of pods all actors are shown at once.
+  // The chart of pods shows all actors at once.
   const lanes = actor === undefined ? [] : actorLanes(own.toReversed(), (state) => kindOf(chart, state));
   const states = actor?.states;
   return html`<h1>${chart.name}</h1>

@@ -13,7 +13,7 @@ export interface Run {
   readonly reason?: string;
 }
 
-/** The runs that the status tells of are added to those that are known; a later status knows how a run has ended. */
+/** Adds the runs in the status to the known ones. A later status has the end of a run. */
 export function withRuns(known: readonly Run[], { status }: PodView): readonly Run[] {
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const all = new Map(
@@ -46,7 +46,7 @@ export function containerLanes(
   return [...names].map((name) => {
     const own = runs.filter((run) => run.container === name);
     const status = statusOf(pod, name);
-    // One that is not ready is as the pod is, by the rule of when that needs attention.
+    // A container that is not ready has the health of the pod, which also says whether that needs attention.
     const unready = health === 'attention' ? 'attention' : 'starting';
     const startMs = timeOf(pod?.status?.startTime);
     return {
@@ -69,7 +69,7 @@ function containerSpans(
     fromMs === undefined || (toMs !== undefined && toMs <= fromMs)
       ? []
       : [{ fromMs, toMs, kind: 'wait', text }];
-  // Of a container that was restarted often the first runs may not be known.
+  // The first runs of a container that was restarted often may not be known.
   const isWhole = runs.length > (status?.restartCount ?? 0);
   const spans = runs.flatMap((run, index) => {
     const before = index === 0 ? (isWhole ? podStartMs : undefined) : runs[index - 1]?.endMs;
@@ -93,7 +93,7 @@ function runSpan(run: Run, running: Span['kind']): Span {
     const text = running === 'ok' ? 'runs' : 'runs, not ready';
     return { fromMs: startMs, toMs: undefined, kind: running, text };
   }
-  // A run of less than a second is to be seen too.
+  // A run of less than a second must be visible too.
   return {
     fromMs: startMs,
     toMs: Math.max(endMs, startMs + 1),

@@ -1,4 +1,4 @@
-/** The colours of the page, each with its sign and its one meaning: a pod, a span of time and an event that are alike look alike. */
+/** The colours of the page, each with its sign and one meaning for pods, spans of time and events. */
 import { html, type TemplateResult } from 'lit-html';
 import type { HealthKind, PodHealth, PodRow } from '../../types/page-views.ts';
 
@@ -17,12 +17,12 @@ export const HEALTH: Readonly<Record<HealthKind, Meaning>> = {
   done: { sign: '✓', words: 'done' },
 };
 
-/** What needs somebody comes first. */
+/** Pods that need attention come first. */
 const NEED: readonly HealthKind[] = ['attention', 'failed', 'starting', 'ending', 'ok', 'done'];
 
 export const needOf = (kind: HealthKind): number => NEED.indexOf(kind);
 
-/** A row stands until something happens, and a pod can come to need attention by time alone. */
+/** A row is not sent anew until something happens, but a pod can come to need attention by time alone. */
 export function healthAt({ health, later }: PodRow, nowMs: number): PodHealth {
   return later !== undefined && health.untilMs !== undefined && nowMs >= health.untilMs ? later : health;
 }
@@ -34,7 +34,7 @@ export function badge(kind: HealthKind, text: string): TemplateResult {
   >`;
 }
 
-/** Of what is drawn over time beside health. */
+/** Kinds that are drawn over time, beside health. */
 const OF_TIME = [
   ['calm', 'at rest'],
   ['wait', 'waits'],
@@ -47,7 +47,7 @@ export function timeLegend(): TemplateResult {
   </ul>`;
 }
 
-/** Of a state of a chart, which says what the agent does and not how the pod is: at rest it has no colour. */
+/** The colour of a state of a chart. A state shows the work of the agent, not the health of the pod: at rest it has no colour. */
 export function stateKind(state: string): HealthKind | 'calm' {
   if (/BackingOff|Failing|Infeasible|Overdue|Present|^Gone$/u.test(state)) return 'attention';
   if (state.startsWith('Terminating') || state === 'Syncing.Draining') return 'ending';

@@ -10,7 +10,7 @@ export interface Span {
   /** For the colour: that of the same health, `calm`, `wait`. */
   readonly kind: HealthKind | 'calm' | 'wait';
   readonly text: string;
-  /** From 0 to 1: it is drawn so high. */
+  /** Its height, from 0 to 1. */
   readonly level?: number;
 }
 
@@ -35,7 +35,7 @@ export interface Level {
   readonly limits: readonly { readonly kind: string; readonly at: number; readonly text: string }[];
 }
 
-/** Of an actor whose states are known before the first transition too, where `now` says where it is, and since when. `kindOf`: of a state. */
+/** The lanes of an actor. `now`: its state and since when, which also gives the state before the first transition. `kindOf`: of a state. */
 export function actorLanes(
   ordered: readonly Transition[],
   kindOf: (state: string) => Span['kind'],
@@ -71,8 +71,8 @@ function regionLanes(
 }
 
 /**
- * From time to time an actor at rest looks whether there is something to do, and one that backs off tries again. If there is nothing, or it
- * fails again, it is one span; the marks show the look.
+ * From time to time an actor at rest looks for work, and one that backs off tries again. If it finds none, or fails again, the rest stays one span; a
+ * mark shows the look.
  */
 function withoutLooks(spans: readonly Span[]): readonly Span[] {
   const kept: Span[] = [];

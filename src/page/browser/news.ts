@@ -1,4 +1,4 @@
-/** What the page knows: it comes by two streams, which are closed while the page is not seen. */
+/** What the page knows. It comes by two streams, which are closed while the page is hidden. */
 import type { CoreEvent } from '../../types/kubernetes.ts';
 import type {
   ActorView,
@@ -15,15 +15,15 @@ import type { Transition } from '../../types/transition.ts';
 import { type Run, withRuns } from './container-lanes.ts';
 import type { Measured } from './pressure-lanes.ts';
 
-/** Of the pod or the chart that is looked at. */
+/** What is known of the pod or the chart in view. */
 export interface Sight {
   actors: readonly ActorView[];
-  /** Null: it is not here. Undefined: not known yet. */
+  /** Null: there is no such pod. Undefined: not known yet. */
   pod: PodView | null | undefined;
   /** As it was last, also after it has gone. */
   last: PodView | undefined;
   sentences: readonly string[];
-  /** Of a pod that has gone. */
+  /** The end of a pod that is gone. */
   end: PodEnd | undefined;
   /** The newest first. */
   transitions: readonly Transition[];
@@ -87,7 +87,7 @@ export class News {
     return Date.now() + this.#clockAheadMs;
   }
 
-  /** `pod/default/web`, `chart/eviction`; undefined: nothing but the overview. Returns whether that is something else than before. */
+  /** `pod/default/web`, `chart/eviction`; undefined: only the overview. Returns whether the view has changed. */
   lookAt(path: string | undefined): boolean {
     if (path === this.#lookPath) return false;
     this.#lookPath = path;

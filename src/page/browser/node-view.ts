@@ -124,7 +124,7 @@ function cells(name: string, heads: readonly string[], rows: readonly (readonly 
   </div>`;
 }
 
-// Lists of what happened.
+// Lists of events, transitions and gone pods.
 
 /** `isOfNode`: they are about the node and about pods, which are named. */
 export function eventList(list: readonly CoreEvent[], nowMs: number, isOfNode = false): TemplateResult {

@@ -45,7 +45,7 @@ export function hashOf({ parts, query }: Place): string {
   return `#/${parts.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
 }
 
-/** The same place, where one word of the query is another one; an empty one is left out. */
+/** The same place with one word of the query changed. An empty word is left out. */
 export function placeWith({ parts, query }: Place, name: string, value: string): Place {
   const changed = new URLSearchParams(query);
   if (value === '') changed.delete(name);

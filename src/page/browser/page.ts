@@ -32,7 +32,7 @@ function update(): void {
     isAwaitingFrame = false;
     render(view(), document.body);
     table.measure();
-    // A chart is drawn for the room that it has, which is known when its place is in the document.
+    // A chart is drawn to fit its place, whose size is known once it is in the document.
     const width = document.querySelector('.chart-look')?.clientWidth ?? 0;
     if (width !== chartWidth) update();
     chartWidth = width;
@@ -44,7 +44,7 @@ let chartWidth = 0;
 /** The list of pods, as it was chosen last. */
 let listHash = '#/';
 
-/** Shows another place. What is typed is no step to go back to. */
+/** Shows another place. Typing in the search adds no step to the browser's history. */
 function goTo(place: Place, isStep = true): void {
   const hash = hashOf(place);
   if (isStep) history.pushState(undefined, '', hash);
@@ -64,7 +64,7 @@ function follow(): void {
   update();
 }
 
-/** What the page has to be told of for that place, beside the pods and the node. */
+/** The stream that the place needs, beside that of the pods and the node. */
 function streamOf({ parts, query }: Place): string | undefined {
   const [what, ...names] = parts;
   if (what === undefined) return choiceOf(query).show === 'gone' ? 'gone' : undefined;

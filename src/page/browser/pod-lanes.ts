@@ -28,7 +28,7 @@ export function podLanes({ last: pod, transitions, runs, health }: LaneFacts): r
   ].filter(isUsed);
 }
 
-/** Of the pod's newest actor: its name may have been that of another pod before. */
+/** The states of the pod's newest actor: an earlier pod may have had the same name. */
 function stateLanes(
   ordered: readonly Transition[],
   pod: PodView | undefined,
@@ -36,7 +36,7 @@ function stateLanes(
 ): readonly Lane[] {
   const own = ordered.filter(({ chart }) => chart === 'pod');
   const actor = own.findLast((one) => pod === undefined || one.actor.includes(pod.row.uid))?.actor;
-  // Its end is as the pod is: its chart does not say how it has ended.
+  // The end has the health of the pod: the chart does not say how the pod has ended.
   const ended = health === 'failed' || health === 'done' ? health : undefined;
   const kindOf = (state: string) => {
     const kind = stateKind(state);
@@ -49,7 +49,7 @@ function stateLanes(
   );
 }
 
-/** A resize, as long as it waits, is carried out or fails. */
+/** The time in which a resize waits, is carried out or fails. */
 function resizeLane(ordered: readonly Transition[], pod: PodView | undefined): Lane {
   const own = ordered.filter(
     ({ chart, actor, from, to }) =>

@@ -3,7 +3,7 @@ import type { PodHealth, PodRow } from '../../types/page-views.ts';
 import { healthAt, needOf } from './health-view.ts';
 
 export type Column = 'need' | 'name' | 'since' | 'restarts' | 'state';
-/** `gone`: those that are not here any more, which are another list. */
+/** `gone`: pods that are not here any more. They have another list. */
 export type Shown = 'all' | 'attention' | 'starting' | 'ending' | 'gone';
 
 export interface Choice {
@@ -36,7 +36,7 @@ export function choiceOf(query: URLSearchParams): Choice {
   };
 }
 
-/** What is as usual is left out. */
+/** Defaults are left out. */
 export function queryOf({ search, show, column, isDescending }: Choice): URLSearchParams {
   const sort = `${isDescending ? '-' : ''}${column}`;
   const parts = { search, show: show === 'all' ? '' : show, sort: sort === 'need' ? '' : sort };
@@ -56,7 +56,7 @@ export interface Seen {
 export interface SeenPods {
   readonly chosen: readonly Seen[];
   readonly counts: Readonly<Record<Exclude<Shown, 'gone'>, number>>;
-  /** When another order or other counts can come by time alone. */
+  /** Until then, time alone changes neither the order nor the counts. */
   readonly untilMs: number;
 }
 
@@ -80,7 +80,7 @@ export function seenPods(rows: Iterable<PodRow>, choice: Choice, nowMs: number):
   return { chosen, counts, untilMs };
 }
 
-/** What has failed needs somebody as well. `all`: it has no list of its own. */
+/** Failed pods need attention as well. `all`: the pod has no list of its own. */
 function shownOf({ kind }: PodHealth): 'all' | 'attention' | 'starting' | 'ending' {
   if (kind === 'failed') return 'attention';
   return kind === 'ok' || kind === 'done' ? 'all' : kind;
@@ -114,7 +114,7 @@ function compare(a: Seen, b: Seen, column: Column): number {
   }
 }
 
-/** What is in trouble longest comes first; of pods that are well, the order of names is easier to read. */
+/** The pod that has been in trouble longest comes first. Healthy pods are ordered by name. */
 function byTrouble(a: Seen, b: Seen): number {
   return a.health.kind === 'ok' ? 0 : sinceMs(a) - sinceMs(b);
 }

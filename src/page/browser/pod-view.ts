@@ -1,4 +1,4 @@
-/** One pod: what it does and why, its chart, its containers with their probes, and what happened. */
+/** One pod: its sentence of `statelet why`, its chart, its containers with their probes, and its events. */
 import { html, nothing, type TemplateResult } from 'lit-html';
 import type { Container, ContainerStatus } from '../../types/kubernetes.ts';
 import type { DrawnChart, PodHealth, PodView } from '../../types/page-views.ts';
@@ -74,7 +74,7 @@ function resize({ row, status }: PodView): TemplateResult | typeof nothing {
   return html`· <a href="#/chart/resize?actor=${actor}">resize</a> ${stages.join(', ')}`;
 }
 
-/** The chart, with what happened beside it. The last state of a pod that has gone stays lit. */
+/** The chart, with events and transitions beside it. The last state of a pod that is gone stays lit. */
 function beside(input: PodPageInput, pod: PodView | null): TemplateResult {
   const { chart, sight, nowMs, camera, open, onOpen } = input;
   const { transitions, lost, actors, last } = sight;
@@ -133,7 +133,7 @@ function containerState(status: ContainerStatus | undefined, nowMs: number): str
   return 'is not there yet';
 }
 
-/** What plugins have given it, with the health of each: `example.com/gpu gpu-1: Unhealthy`. */
+/** The devices of the container, with the health of each: `example.com/gpu gpu-1: Unhealthy`. */
 function devices(status: ContainerStatus | undefined): readonly TemplateResult[] {
   return (status?.allocatedResourcesStatus ?? []).flatMap(({ name, resources = [] }) =>
     resources.map(

@@ -1,4 +1,4 @@
-/** The table of pods. Of thousands only the rows in sight are in the document; a row is as high as its sentence is long. */
+/** The table of pods. Only the rows in sight are in the document. Rows with long sentences are higher. */
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
 import type { PodRow } from '../../types/page-views.ts';
@@ -17,7 +17,7 @@ import {
   type Shown,
 } from './pod-list.ts';
 
-/** Of a row that has not been in sight yet. */
+/** The assumed height of a row that has not been in sight yet. */
 const ROW_PX = 37;
 /** Beyond the edges, so that scrolling shows no gaps. */
 const MARGIN_PX = 400;
@@ -35,7 +35,7 @@ export interface TableOptions {
 
 export interface TableInput {
   readonly rows: ReadonlyMap<string, PodRow>;
-  /** Another one where the rows have changed. */
+  /** It differs when the rows have changed. */
   readonly version: number;
   readonly nowMs: number;
   /** Instead of the table: the pods that have gone. */
@@ -44,11 +44,11 @@ export interface TableInput {
 
 export class PodTable {
   #choice: Choice = ALL_PODS;
-  /** The row that the keys are at. */
+  /** The row that the keys have selected. */
   selected = 0;
   #seen: SeenPods | undefined;
   #seenFor: readonly unknown[] = [];
-  /** By UID, as they were last. */
+  /** The last known heights, by UID. */
   readonly #heights = new Map<string, number>();
   /** Rows whose heights are known as they are now. */
   #measured = new WeakSet<PodRow>();
@@ -68,7 +68,7 @@ export class PodTable {
     return this.#choice;
   }
 
-  /** What the address says. */
+  /** The choice in the address. */
   show(choice: Choice): void {
     if (isSame(choice, this.#choice)) return;
     this.#choice = choice;
@@ -79,7 +79,7 @@ export class PodTable {
     this.#options.onChoose({ ...this.#choice, ...change });
   }
 
-  /** The link to the pod that the keys are at. */
+  /** The link to the pod that the keys have selected. */
   get selectedLink(): string | undefined {
     const seen = this.#seen?.chosen[this.selected];
     return seen && podLink(seen.row);
@@ -182,7 +182,7 @@ export class PodTable {
     return { from, to, above, below: Math.max(0, height - above - shown) };
   }
 
-  /** Called when the rows are in the document. If they are not as high as was thought, the table is shown once more. */
+  /** Called when the rows are in the document. If their heights are not the assumed ones, the table is rendered again. */
   measure(): void {
     const table = document.querySelector('table.pods');
     if (table === null) return;
@@ -274,7 +274,7 @@ export class PodTable {
   }
 }
 
-/** The whole sentence of `statelet why`, with what is counted down, and why the pod needs attention where it does not say that. */
+/** The whole sentence of `statelet why` with a countdown, and why the pod needs attention if the sentence does not say it. */
 function saysOf({ row: { says, nextTryMs, state }, health }: Seen, nowMs: number): TemplateResult {
   const waitMs = nextTryMs === undefined || state === 'Syncing.Settled' ? 0 : nextTryMs - nowMs;
   const text = withWait(says.replace(/\.$/u, ''), waitMs);
@@ -285,14 +285,14 @@ function saysOf({ row: { says, nextTryMs, state }, health }: Seen, nowMs: number
 
 const NEXT_TRY = /next try at \S+Z/u;
 
-/** What is counted down stands where the sentence says the time, or else after it. */
+/** The countdown replaces the time in the sentence, or else follows the sentence. */
 function withWait(text: string, waitMs: number): string {
   if (waitMs <= 0) return text;
   const wait = `in ${duration(waitMs)}`;
   return NEXT_TRY.test(text) ? text.replace(NEXT_TRY, `$& (${wait})`) : `${text}; next try ${wait}`;
 }
 
-/** After each dot of `Syncing.Starting.Admitting` a line may end. */
+/** Allows a line break after each dot of `Syncing.Starting.Admitting`. */
 function breakable(state: string): readonly TemplateResult[] {
   return state.split(/(?<=\.)/u).map((part) => html`${part}<wbr />`);
 }

@@ -7,7 +7,7 @@ import type { Lane, Span } from './lanes.ts';
 const CONDITIONS = ['Memory', 'Disk', 'PID'] as const;
 const LINGERS: Partial<Span> = { kind: 'wait', text: 'was short a moment ago: the condition still holds' };
 
-/** `ordered`: transitions of the chart of eviction. Before the first one the state is that from which it came. */
+/** `ordered`: transitions of the chart of eviction. The state before the first one is its source state. */
 export function pressureLanes(ordered: readonly Transition[], startedMs: number): readonly Lane[] {
   return CONDITIONS.map((condition) => {
     const spans: Span[] = [];
@@ -37,16 +37,16 @@ function conditionOf(state: string, condition: string): string {
   return new RegExp(`\\b${condition}\\.([\\w.]+)`, 'u').exec(part)?.[1] ?? 'Absent';
 }
 
-/** What was measured at a time. */
+/** A measurement at one moment. */
 export interface Measured {
   readonly atMs: number;
   readonly figures: readonly PressureFigure[];
 }
 
-/** Each signal is recorded at least every ten minutes: after a longer gap it was not measured any more. */
+/** Each signal is recorded at least every ten minutes: in a longer gap it was not measured. */
 const HOLDS_MS = 660_000;
 
-/** Of those that the server sends with what is recorded. */
+/** The measurements in the recorded transitions that the server sends. */
 export function recordedMeasurements(transitions: readonly Transition[]): readonly Measured[] {
   return transitions.flatMap(({ atMs, data }) => {
     const figures = data?.figures;

@@ -1,4 +1,4 @@
-/** The lanes of a pod's probes: their results, by transitions, and by the status of what has never succeeded. */
+/** The lanes of a pod's probes: their results, by transitions; of probes that have never succeeded, by the status. */
 import type { PodView } from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
 import { type Run, statusOf } from './container-lanes.ts';
@@ -50,7 +50,7 @@ function unsuccessful(pod: PodView, runs: readonly Run[]): readonly (readonly [s
   });
 }
 
-/** Red from its first failure on, which an event tells of. */
+/** Red from its first failure on, which is an event. */
 function failing({ events }: PodView, { container, startMs }: Run, kind: string): readonly Span[] {
   const said = GOOD[kind] ?? '';
   const first = events.find(
@@ -97,7 +97,7 @@ function probeSpans(
   const last = results.at(-1);
   const isTurned =
     last !== undefined && last.toMs === undefined && isGoodNow !== undefined && isGoodNow !== last.isGood;
-  // What was before the first transition is not known: the last result is that of the status, and each one before it the other one.
+  // The result before the first transition is not known. The last result is that of the status, and results alternate before it.
   if (isTurned && !isWhole) results = results.map((result) => ({ ...result, isGood: !result.isGood }));
   const said = GOOD[kind] ?? 'successful';
   return results.map(({ fromMs, toMs, isGood }) => ({

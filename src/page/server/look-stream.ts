@@ -1,4 +1,4 @@
-/** One pod, or one chart, that is looked at: its actors, and each of their transitions as it happens. */
+/** The stream of one pod or one chart in view: its actors, and each of their transitions as it happens. */
 import type { ServerResponse } from 'node:http';
 import type { GonePod, PageNews } from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
@@ -14,16 +14,16 @@ const KEPT_MAX = 500;
 /** The flight recorder writes what happens within this time: what is read then has no gap before the first live transition. */
 const RECORDED_MS = 500;
 
-/** What belongs to the thing that is looked at. */
+/** What belongs to the pod or chart in view. */
 interface Sight {
   readonly isOf: (transition: Transition) => boolean;
   readonly wants: (actor: string) => boolean;
   readonly hasPod: (uid: string) => boolean;
-  /** As it is now. Messages that are the same as before are not sent again. */
+  /** The present messages. Messages that have not changed are not sent again. */
   readonly now: () => readonly PageNews[];
-  /** Of what is recorded of the wanted actors, only these transitions. */
+  /** Takes only these recorded transitions of the wanted actors. */
   readonly keeps?: (transition: Transition) => boolean;
-  /** What else there is to do while it is looked at. `wake`: there is something new. Returns the function that ends it. */
+  /** Begins further work for the view. `wake`: there is something new. Returns the function that ends the work. */
   readonly begin?: (wake: () => void) => () => void;
 }
 
@@ -45,7 +45,7 @@ export function streamPod(
   const { facts } = source;
   const actorStart = `${name}_${namespace} `;
   let uid: string | undefined;
-  /** What the flight recorder has of the pod once it is gone. */
+  /** The record of the pod once it is gone. */
   let recorded: GonePod | undefined;
   const reading = new Timer(source.clock);
   let wake = (): void => undefined;
@@ -55,7 +55,7 @@ export function streamPod(
   };
   const wants = (actor: string) => actor.startsWith(actorStart) || (uid !== undefined && actor.includes(uid));
   streamSight(source, response, {
-    // Runs of probes whose result is as before would hide all else.
+    // Runs of probes with an unchanged result would hide everything else.
     isOf: (transition) => wants(transition.actor) && !isRoutine(transition),
     wants,
     hasPod: (changed) => changed === uid || facts.row(changed, [])?.name === name,
@@ -130,7 +130,7 @@ export function streamSight(
   if (history !== undefined) reading.arm(RECORDED_MS, () => void sendPast());
 }
 
-/** Of what events said only the outcomes of probes and the figures of the node are shown. */
+/** Of the data of events, only the outcomes of probes and the figures of the node are shown. */
 function withoutData(recorded: Transition): Transition {
   const { data, ...transition } = recorded;
   if (transition.event === 'PROBED' && data !== undefined) return { ...transition, data };

@@ -11,7 +11,7 @@ const SIGN_OF_LIFE_MS = 5_000;
 
 export interface NewsStreamOptions {
   readonly clock: Clock;
-  /** Sends what there is. Called some time after `wake`, while the browser keeps up. */
+  /** Sends what is new. Called some time after `wake`, while the browser keeps up. */
   readonly flush: () => void;
   /** The delay between `wake` and `flush`: what happens meanwhile is one message. */
   readonly pauseMs: number;

@@ -1,4 +1,6 @@
-/** The node and all of its actors: its pressure and who would be evicted next, what the actors of each chart do, which pods have gone. */
+/**
+ * The node and all of its actors: its pressure and which pods would be evicted next, the states of the actors of each chart, and which pods are gone.
+ */
 import type { ServerResponse } from 'node:http';
 import {
   candidateRows,
@@ -59,7 +61,7 @@ export function streamNode(source: PageSource, response: ServerResponse): void {
   });
 }
 
-/** `Pressure.Memory.Absent,Disk.Absent,…`: what holds of the conditions is the last region of the chart. */
+/** `Pressure.Memory.Absent,Disk.Absent,…`: the conditions are the last region of the chart. */
 const pressurePart = (state: string): string => state.slice(state.indexOf('Pressure.'));
 
 function pressureView(explanation: EvictionExplanation, measuredMs: number): PressureView {

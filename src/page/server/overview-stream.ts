@@ -18,10 +18,10 @@ import type { Transition } from '../../types/transition.ts';
 import { NewsStream } from './news-stream.ts';
 
 const PAUSE_MS = 250;
-/** After many rows the next ones wait longer: where all pods change all the time, the agent has other things to do. */
+/** After many rows the next ones wait longer, so that the agent has time for other work when all pods change all the time. */
 const PAUSE_OF_ROW_MS = 30;
 const PAUSE_MAX_MS = 1_500;
-/** So many rows are made at once: the agent has other things to do. */
+/** So many rows are made at once, so that the agent has time for other work. */
 const ROWS_MAX = 250;
 const NEXT_ROWS_MS = 10;
 const NODE_PERIOD_MS = 2_000;
@@ -67,7 +67,7 @@ export function streamOverview({ facts, clock, watch }: PageSource, response: Se
   if (changed.size > 0) stream.wake(0);
 }
 
-// What the page's streams are made from.
+// The sources of the page's streams.
 
 export interface PageSource {
   readonly clock: Clock;
@@ -91,12 +91,12 @@ export interface PageSource {
   readonly startedMs: number;
   /** Measures the node. */
   readonly explain: () => Promise<EvictionExplanation | undefined>;
-  /** What the flight recorder has of these actors, the oldest first; `keeps`: only these transitions. Undefined where it is off. */
+  /** The recorded transitions of these actors, the oldest first; `keeps`: only these transitions. Undefined where it is off. */
   readonly history?: (
     wants: (actor: string) => boolean,
     keeps?: (transition: Transition) => boolean,
   ) => Promise<readonly Transition[]>;
-  /** What the flight recorder has of a pod that is gone. */
+  /** The record of a pod that is gone. */
   readonly recorded?: (namespace: string, name: string) => Promise<GonePod>;
   /** Of the pods that the flight recorder saw end. */
   readonly lives?: () => Promise<readonly RecordedLife[]>;

@@ -14,7 +14,7 @@ const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   '/icon.svg': ['icon.svg', 'image/svg+xml'],
 };
 
-/** Neither scripts nor styles in the page itself, and nothing of another host. */
+/** Forbids inline scripts and styles, and anything from another host. */
 export const PAGE_HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +

@@ -15,7 +15,7 @@ export interface PageServerOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** What the page asks for, besides its files. */
+  /** The routes of the page, besides its files. */
   readonly routes: readonly Route[];
   /** The flag that chooses another address, for the error message. */
   readonly flag: string;
@@ -54,12 +54,12 @@ export async function startPageServer(options: PageServerOptions): Promise<PageS
   return { url: `http://${address}/`, close: () => close(server) };
 }
 
-// What the page asks for. Values of secrets and of the environment are left out, at the owner's socket too.
+// The routes of the page. They leave out values of secrets and of the environment, at the owner's socket too.
 
 /** The first part of all paths. */
 export const PAGE_ROUTES = '/ui/';
 
-/** Each takes a connection, and some work. */
+/** The most streams at a time: each takes a connection, and some work. */
 const STREAMS_MAX = 24;
 
 /** `source`: asked for when the first page is opened. */

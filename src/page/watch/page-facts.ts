@@ -35,7 +35,7 @@ export interface PageFactsSources extends WhySources {
   readonly version: string;
 }
 
-/** `10:32:05Z (in 37s)`: a row stands for long, and the page counts by itself. */
+/** `10:32:05Z (in 37s)`: a row is not sent again for long, and the page counts by itself. */
 const DISTANCE = / \((?:in [\ddhmsy]+|[\ddhmsy]+ ago)\)/gu;
 const GONE_MAX = 200;
 const NODE_REASONS: readonly string[] = ['Evicted', 'Preempting', 'NodeShutdown'];
@@ -74,7 +74,7 @@ export class PageFacts {
     return this.#sources.events().filter(({ involvedObject }) => involvedObject.uid === uid);
   }
 
-  /** Those about these pods. */
+  /** The events about these pods. */
   eventsByUID(uids: readonly string[]): ReadonlyMap<string, readonly CoreEvent[]> {
     const found = new Map<string, CoreEvent[]>(uids.map((uid) => [uid, []]));
     for (const event of this.#sources.events()) found.get(event.involvedObject.uid ?? '')?.push(event);
@@ -165,7 +165,7 @@ export class PageFacts {
     return [...room, { resource: 'pods', requested: reserved.pods, allocatable: pods }];
   }
 
-  /** Pods that have gone: those of the record, and those that events still tell of. The newest first. */
+  /** Pods that are gone, from the record and from events. The newest first. */
   gone(lives: readonly RecordedLife[]): readonly GoneRow[] {
     const events = this.#sources.events().filter(({ involvedObject: { kind } }) => kind === 'Pod');
     const byUID = Map.groupBy(events, ({ involvedObject: { uid = '' } }) => uid);
@@ -186,7 +186,7 @@ export class PageFacts {
       );
   }
 
-  /** What the actors of each chart do. */
+  /** The states of the actors of each chart. */
   charts(): readonly ChartActivity[] {
     const found = new Map<string, { actors: number; states: Map<string, ActorsInState> }>();
     const pods = [...this.#registry.entries()].map(({ actor }) => actor);
@@ -209,7 +209,7 @@ export class PageFacts {
     return [...actors].filter((actor) => (actor.getSnapshot() as SeenSnapshot).status === 'active');
   }
 
-  /** Of pods only the one that is asked for, by the name of its actor. */
+  /** For pods, only the actor with the requested name. */
   actors(chart: string): readonly ActorView[] {
     return this.#active()
       .flatMap(actorView)
@@ -232,7 +232,7 @@ function actorView(actor: AnyActorRef): readonly ActorView[] {
   return [{ chart: machine.id, actor: actor.id, states: innermost.map(({ path }) => path.join('.')) }];
 }
 
-/** Empty where nothing is known that could be shown. */
+/** Empty if nothing is known to show. */
 function goneRow(
   uid: string,
   life: RecordedLife | undefined,
@@ -265,7 +265,7 @@ export function gonePod(why: Why | undefined): GonePod {
   };
 }
 
-/** As kubectl has it, one whose containers have all ended, and not all of them well, is no Completed one. */
+/** As in kubectl, a pod whose containers have all ended, some of them with failure, is not Completed. */
 function podEnd(end: Why['end']): PodEnd {
   if (end === undefined) return { status: 'Gone', kind: 'done' };
   const { cause, phase, reason } = end;

@@ -1,4 +1,4 @@
-/** Tells the open pages what changes. Nothing is listened to and nothing is done while none is open. */
+/** Sends changes to the open pages. It listens to nothing while no page is open. */
 import type { AnyActorRef } from 'xstate';
 import type { CoreEvent } from '../../types/kubernetes.ts';
 import type { Transition, TransitionKind } from '../../types/transition.ts';
@@ -7,7 +7,7 @@ import type { StatusManager } from '../../agent/actors/pods/status-manager.ts';
 import type { NodeTransitions } from '../../agent/actors/transitions.ts';
 
 export interface PageListener {
-  /** Of the pod of that UID something may have changed, or it has gone. */
+  /** The pod of that UID may have changed, or is gone. */
   podChanged(uid: string): void;
   readonly transition?: (transition: Transition) => void;
 }

@@ -34,7 +34,7 @@ export const NO_API_FAULTS: ApiFaults = {
   lateRights: 0,
 };
 
-/** What becomes of a request, as long as its client waits. */
+/** The fate of a request, as long as its client waits. */
 export interface RequestPlan {
   /** `refused`: the server answers with an error and does nothing. */
   readonly fate: 'answered' | 'unreached' | 'refused' | 'answerLost' | 'hung';

@@ -128,13 +128,13 @@ export class ApiOperations {
     this.delete(pod, { ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }) });
   }
 
-  /** Throws what the server answers to a request that it does not even look at. */
+  /** Throws the server's answer to a request that it refuses before it reads anything. */
   authorize(attempt: Attempt): void {
     const why = this.#options.rights?.whyRefused(attempt);
     if (why !== undefined) throw forbidden(attempt.target, why);
   }
 
-  /** What a deletion leaves of the object for now; undefined: nothing. */
+  /** The object as a deletion leaves it for now; undefined: it is gone. */
   #leftBy(
     before: StoredObject,
     { resource }: ObjectReference,
@@ -163,7 +163,7 @@ export class ApiOperations {
     return this.#options.rights?.whyRefused({ verb: 'patch', target });
   }
 
-  /** Stores what a change of the object has made, by the rules of its kind. Nothing is stored if nothing has changed. */
+  /** Stores a changed object, by the rules of its kind. Stores nothing if nothing has changed. */
   #stored(target: ObjectReference, before: StoredObject, sent: NewObject): StoredObject {
     const { store, author } = this.#options;
     const { resource } = target;
@@ -213,7 +213,7 @@ export class ApiOperations {
     if (why !== undefined) throw forbidden(target, why);
   }
 
-  /** Of what was sent, the status, the labels and the annotations count. */
+  /** Takes only the status, the labels and the annotations of the sent object. */
   #withStatus<T extends Pod & StoredObject>(target: ObjectReference, before: T, sent: StoredObject): T {
     const { status = {} } = sent as T;
     const changed = podWithStatus(before, status);
@@ -229,7 +229,7 @@ export class ApiOperations {
   }
 }
 
-/** What no change of an object changes. */
+/** The fields that no update of an object changes. */
 function fixed({ metadata }: StoredObject) {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   return {

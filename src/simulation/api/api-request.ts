@@ -12,7 +12,7 @@ import type { ApiVerb } from './node-rights.ts';
 /** How the server can be reached: `silent`: it takes requests and answers nothing. */
 export type Reachability = 'up' | 'refusing' | 'silent';
 
-/** What all requests to a server share. */
+/** The parts that all requests to a server share. */
 export interface RequestHost {
   readonly clock: Clock;
   readonly witness: ApiWitness;
@@ -29,7 +29,7 @@ export interface RequestDetails<T> {
   readonly timeoutMs: number | undefined;
   /** Decides everything that is left to chance. */
   readonly chance: number;
-  /** What the server does. */
+  /** The work of the server for the request. */
   readonly work: () => T;
   readonly onOver: (request: ApiRequest<T>) => void;
 }
@@ -38,7 +38,7 @@ export interface RequestDetails<T> {
 export const SILENCE_LIMIT_MS = 30_000;
 const REFUSED_AFTER_MS = 1;
 
-/** One request: it begins, is carried out and is answered; the last two take time, and may never come. */
+/** One request. It begins, is carried out and is answered. The last two take time, and may never happen. */
 export class ApiRequest<T> implements RequestUnderWay {
   readonly verb: ApiVerb;
   readonly target: Collection | ObjectReference;
@@ -87,7 +87,7 @@ export class ApiRequest<T> implements RequestUnderWay {
     this.#giveUp(new StateletError('Canceled', `${this.verb} ${this.target.resource}: canceled`));
   }
 
-  /** The agent was killed: no answer reaches it. */
+  /** The agent was killed: it gets no answer. */
   cut(): void {
     this.#giveUp(undefined);
   }
@@ -98,7 +98,7 @@ export class ApiRequest<T> implements RequestUnderWay {
     else this.#tell(connectionBroke());
   }
 
-  /** The server answers nothing more, and the client does not hear of it. */
+  /** The server answers nothing more, and the client does not notice. */
   fallSilent(): void {
     this.#step.disarm();
   }
@@ -142,7 +142,7 @@ export class ApiRequest<T> implements RequestUnderWay {
     else if (errorKind(error) !== 'Canceled') observer?.failed(errorMessage(error));
   }
 
-  /** Nobody waits for the answer any more. The request may still be carried out. `error`: undefined if the client is gone. */
+  /** The client does not wait any more. The request may still be carried out. `error`: undefined if the client is gone. */
   #giveUp(error: StateletError | undefined): void {
     if (this.#isOver || this.abandoned) return;
     const { landsAfterMs } = this.#plan;

@@ -37,7 +37,7 @@ export class ApiStore<Resource extends string = ApiResource> {
   /** Of every change, right after it. */
   readonly changes = new Subject<StoredChange<Resource>>();
   readonly #objects = new Map<Resource, Map<string, StoredObject>>();
-  /** By the key of an object, how many of that key there have been. */
+  /** By the key of an object, how many objects have had that key. */
   readonly #incarnations = new Map<string, number>();
   /** Their versions have no gaps. */
   #log: StoredChange<Resource>[] = [];
@@ -116,7 +116,7 @@ export class ApiStore<Resource extends string = ApiResource> {
     this.#changed();
   }
 
-  /** Forgets all changes so far: who needs them has to list anew. */
+  /** Forgets all changes so far: a client that needs them must list anew. */
   compact(): void {
     this.#log = [];
     this.#compacted = this.#version;

@@ -97,7 +97,7 @@ export class ApiWatch {
     this.#end.arm(SILENCE_LIMIT_MS, () => this.breakOff());
   }
 
-  /** The client does not listen any more. */
+  /** The client ends the watch. */
   stop(): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -1,4 +1,4 @@
-/** Who looks at a simulated API server: judges, and the history. */
+/** The interface of the judges and of the history to a simulated API server. */
 import type { Collection, ObjectReference } from '../../agent/cluster/service/api-resources.ts';
 import type { ApiVerb } from './node-rights.ts';
 
@@ -7,7 +7,7 @@ export interface RequestUnderWay {
   readonly verb: ApiVerb;
   readonly target: Collection | ObjectReference;
   readonly connection: number;
-  /** Nobody waits for its answer any more. */
+  /** The client does not wait for the answer any more. */
   readonly abandoned: boolean;
 }
 

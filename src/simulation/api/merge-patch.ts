@@ -1,9 +1,9 @@
-/** Strategic merge patches as an API server applies them: by the rules of Kubernetes, apart from the code that makes such patches. */
+/** Strategic merge patches as an API server applies them: by the rules of Kubernetes. It shares no code with the agent, which makes such patches. */
 import { isJsonObject } from '../../agent/policies/formats/canonical-json.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Lists that are merged, with the member that tells their items apart. All other lists are replaced as a whole. */
+/** Lists that are merged, with the member that identifies their items. All other lists are replaced as a whole. */
 const MERGE_KEYS: Readonly<Record<string, string>> = {
   'metadata.ownerReferences': 'uid',
   'status.conditions': 'type',
@@ -32,7 +32,7 @@ const CONTAINER_KEYS: Readonly<Record<string, string>> = {
   volumeDevices: 'devicePath',
 };
 const IN_CONTAINER = /^spec\.(?:containers|initContainers|ephemeralContainers)\.(\w+)$/;
-/** What makes pods has the spec of a pod in a template. */
+/** Kinds that make pods have the pod's spec in a template. */
 const TEMPLATE = /^spec\.(?:jobTemplate\.spec\.)?template\./;
 /** Lists of texts that are merged. */
 const MERGED_TEXTS: ReadonlySet<string> = new Set(['metadata.finalizers', 'spec.podCIDRs']);
@@ -51,14 +51,14 @@ export function applyMergePatch(original: JsonObject, patch: JsonObject, path = 
     const before = merged.get(key);
     const orders = { order: patch[ORDER + key], dropped: patch[DROP + key] };
     if (value === null) merged.delete(key);
-    // What is not there cannot be replaced, nor be removed.
+    // A directive does nothing where there is no value to replace or remove.
     else if (before === undefined && isJsonObject(value) && value[DIRECTIVE] !== undefined) continue;
     else merged.set(key, mergedMember(before, value, orders, join(path, key)));
   }
   return Object.fromEntries(merged);
 }
 
-/** What a patch says of a list beside its items. */
+/** The directives of a patch about a list, beside its items. */
 interface ListOrders {
   readonly order: unknown;
   readonly dropped: unknown;
@@ -86,7 +86,7 @@ function mergedTexts(before: unknown, value: unknown, dropped: unknown): readonl
   return [...all];
 }
 
-/** Directives name members, too: an order of a list may come without any change of its items. */
+/** Directives name members, too: a patch may change the order of a list and none of its items. */
 function keysOf(patch: JsonObject): ReadonlySet<string> {
   const keys = Object.keys(patch).map(
     (key) => /^\$(?:setElementOrder|deleteFromPrimitiveList)\/(.*)$/.exec(key)?.[1] ?? key,

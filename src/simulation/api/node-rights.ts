@@ -8,7 +8,7 @@ import type { ContentReference, ContentResource } from './pod-references.ts';
 
 export type ApiVerb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete';
 
-/** A request before it is carried out. */
+/** A request that has not been carried out yet. */
 export interface Attempt {
   readonly verb: ApiVerb;
   readonly target: Collection | ObjectReference;
@@ -70,8 +70,8 @@ export class NodeRights {
         return this.#whyNoCSINode(attempt);
       case 'resourceslices':
         return attempt.verb === 'list' || attempt.verb === 'delete' ? undefined : cannot(attempt);
-      // No simulated pod asks for a token or has trust bundles, and no simulated node has clients about whom it would ask. Katalyst's
-      // objects are not simulated. Budgets are read by the user that writes taints.
+      // No simulated pod asks for a token or has trust bundles, and no simulated node has clients to review. Katalyst's objects are not simulated.
+      // The user that writes taints reads budgets.
       case 'adminqosconfigurations':
       case 'authconfigurations':
       case 'customnodeconfigs':
@@ -161,7 +161,7 @@ export class NodeRights {
     return isAttachedHere(name) ? undefined : noRelationship(nodeName);
   }
 
-  /** A list or a watch must be of one object that it names. */
+  /** A list or a watch must name one object. */
   #whyNoContent(attempt: Attempt, resource: ContentResource): string | undefined {
     const { verb, target, fieldSelector = '' } = attempt;
     const { nodeName, isReferredTo } = this.#options;
@@ -188,7 +188,7 @@ export class NodeRights {
     return `node "${nodeName}" is not allowed to modify node "${name}"`;
   }
 
-  /** Only that of its own name. */
+  /** A node may only use the CSINode of its own name. */
   #whyNoCSINode(attempt: Attempt): string | undefined {
     const { verb, target } = attempt;
     if (verb === 'create') return undefined;

@@ -58,7 +58,7 @@ export interface AuthorizerGraphOptions {
   readonly store: ApiStore;
   readonly nodeName: string;
   readonly now: () => number;
-  /** How much later the authorizer learns of that change. */
+  /** How much later the authorizer learns of a change of that pod. */
   readonly delayMs: (podName: string) => number;
 }
 

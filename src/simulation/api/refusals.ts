@@ -1,4 +1,4 @@
-/** How the API server refuses requests: by status, reason and message as a real one does. */
+/** The refusals of the API server: status, reason and message are those of a real one. */
 import { ApiError } from '../../agent/cluster/service/api-error.ts';
 import {
   type Collection,

@@ -12,11 +12,11 @@ import type {
   PodStatus,
 } from '../../types/kubernetes.ts';
 
-/** Why an object is not stored. */
+/** A reason why an object is not stored. */
 export interface Flaw {
   readonly field: string;
   readonly why: string;
-  /** The value that cannot be. */
+  /** The invalid value. */
   readonly value?: unknown;
 }
 
@@ -75,7 +75,7 @@ export function deletedPod<T extends Pod>(pod: T, deletion: Deletion): T | undef
 
 const BY_EVICTION = { reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting' };
 
-/** A pod that others end says why. */
+/** Adds the condition that says why somebody else ends the pod. */
 export function withDisruption<T extends Pod>(pod: T, lastTransitionTime: string, why = BY_EVICTION): T {
   const conditions = pod.status?.conditions ?? [];
   if (conditions.some(({ type }) => type === 'DisruptionTarget')) return pod;
@@ -146,7 +146,7 @@ function mayRestart(
   return initContainers.some((init) => init.name === name && init.restartPolicy === 'Always');
 }
 
-/** A pod's status as a real API server stores and serves it, whatever was sent: times in seconds, and its own idea of empty fields. */
+/** A pod's status as a real API server stores and serves it: times in whole seconds, and its own treatment of empty fields. */
 export function servedPodStatus(status: PodStatus): PodStatus {
   const { podIP = status.podIPs?.[0]?.ip, podIPs } = status;
   return withoutEmpty({
@@ -202,7 +202,7 @@ function inSeconds<Time extends string | undefined>(time: Time | null): Time {
   return served as Time;
 }
 
-/** Empty texts and lists are not stored. Null stays: it is a time that is missing. */
+/** Empty texts and lists are not stored. Null is: it stands for a missing time. */
 function withoutEmpty<T extends object>(value: T): T {
   const isEmpty = (member: unknown) =>
     member === undefined || member === '' || (Array.isArray(member) && member.length === 0);

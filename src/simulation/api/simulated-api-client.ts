@@ -20,7 +20,7 @@ import type { NewObject } from './api-store.ts';
 import { ApiWatch, type WatchHost } from './api-watch.ts';
 import type { ApiVerb } from './node-rights.ts';
 
-/** What all connections of a server share. */
+/** The parts that all connections of a server share. */
 export interface ApiHost extends RequestHost, WatchHost {
   /** The requests and watches of all connections that are not over. */
   readonly requests: Set<ApiRequest<unknown>>;
@@ -35,7 +35,7 @@ export interface ApiConnection {
   readonly observer: ConnectionObserver | undefined;
 }
 
-/** How many changes an old list may lack. */
+/** An old list lacks at most this many changes. */
 const OLD_BY = 20;
 
 export class SimulatedApiClient implements ApiServer {

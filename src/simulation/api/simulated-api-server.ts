@@ -33,7 +33,7 @@ const LATE_RIGHTS_MS = 300;
 
 export class SimulatedApiServer implements ApiHost {
   readonly store = new ApiStore();
-  /** What the cluster's users and controllers do. */
+  /** The operations of the cluster's users and controllers. */
   readonly operations: ApiOperations;
   readonly clock: Clock;
   readonly witness: ApiWitness;
@@ -89,7 +89,7 @@ export class SimulatedApiServer implements ApiHost {
     return new SimulatedApiClient(this, { id, operations, observer });
   }
 
-  /** A connection with the credentials of a user who may do everything. Its changes are told as those of users. */
+  /** A connection with the credentials of a user who may do everything. Its changes count as those of users. */
   connectUser(): SimulatedApiClient {
     this.#connections += 1;
     return new SimulatedApiClient(this, {
@@ -111,7 +111,7 @@ export class SimulatedApiServer implements ApiHost {
     }
   }
 
-  /** After that time it comes up again, unless it is to be away for longer for another reason. */
+  /** It comes up again after that time, unless another outage lasts longer. */
   goDownFor(downMs: number, { how = 'refusing', forgetful = false }: Outage = {}): void {
     this.#outages += 1;
     this.goDown(how);
@@ -121,7 +121,7 @@ export class SimulatedApiServer implements ApiHost {
     }, downMs);
   }
 
-  /** `forgetful`: it has forgotten which changes there were. Then watches cannot go on where they ended. */
+  /** `forgetful`: it has forgotten earlier changes, so that watches cannot go on where they ended. */
   comeUp({ forgetful = false }: { readonly forgetful?: boolean } = {}): void {
     this.#reachability = 'up';
     if (forgetful) this.store.compact();

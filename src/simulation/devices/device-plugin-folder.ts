@@ -25,7 +25,7 @@ export interface DevicePluginFolderOptions {
 
 /** One agent, as the folder knows it. */
 export interface FolderUser {
-  /** Of the agent: nothing happens to it when it is dead. */
+  /** The agent's clock: it fires no timer once the agent is dead. */
   readonly clock: Clock;
   readonly witness: DevicesWitness;
 }
@@ -35,7 +35,7 @@ interface Listener extends FolderUser {
 }
 
 const THERE_MS = [20_000, 120_000, 1_200_000];
-/** The last ones are longer than the node keeps its capacity. */
+/** The last two are longer than the time for which the node keeps the capacity of a resource. */
 const AWAY_MS = [1, 500, 10_000, 400_000, 800_000];
 const REPLACED = 0.4;
 const OVERLAP_MS = [1_000, 20_000, 60_000];
@@ -57,7 +57,7 @@ const WRONG: readonly Partial<RegisterRequest>[] = [
 export class DevicePluginFolder {
   readonly #options: DevicePluginFolderOptions;
   readonly #there = new Map<string, DevicePluginLife>();
-  /** The agent has been told that their sockets are gone. */
+  /** Plugins whose sockets the agent knows to be gone. */
   readonly #withdrawn = new WeakSet<DevicePluginLife>();
   /** By the endpoint. */
   readonly #endpoints = new Map<string, DevicePluginLife>();
@@ -81,7 +81,7 @@ export class DevicePluginFolder {
     return this.#checkpoint;
   }
 
-  /** What an agent that starts finds of the checkpoint may be damaged. */
+  /** An agent that starts may find a damaged checkpoint. */
   agentStarts(): void {
     const { world, tell } = this.#options;
     const text = this.#checkpoint;
@@ -90,12 +90,12 @@ export class DevicePluginFolder {
     tell('the checkpoint of devices is damaged');
   }
 
-  /** As the plugin of the resource tells them now; undefined while there is none. */
+  /** The devices that the plugin of the resource lists now; undefined while there is none. */
   listOf(resource: string): DevicePluginLife['list'] | undefined {
     return this.#there.get(resource)?.list;
   }
 
-  /** From now on no plugin misbehaves: those that have are gone, and others come. */
+  /** From now on no plugin misbehaves: plugins that did are replaced by others. */
   calm(): void {
     for (const devices of this.#options.plan.resources) {
       this.#there.get(devices.resource)?.die();
@@ -128,7 +128,7 @@ export class DevicePluginFolder {
     return {
       open: () => {
         this.#listener = listener;
-        // It has removed their sockets, which they notice.
+        // The agent has removed their sockets, and the plugins notice it.
         this.#endpoints.clear();
         for (const life of this.#there.values()) this.#registers(life);
         return Promise.resolve();
@@ -139,7 +139,7 @@ export class DevicePluginFolder {
     };
   }
 
-  /** Of plugins that the agent's watcher finds. */
+  /** The handler of plugins that the agent's watcher finds. */
   watchedBy(handlers: PluginHandlers): void {
     this.#watcher = handlers.get(DEVICE_PLUGIN_TYPE);
   }
@@ -165,7 +165,7 @@ export class DevicePluginFolder {
     );
   }
 
-  /** One that is there when nothing misbehaves any more stays. */
+  /** A plugin that exists when plugins do not misbehave any more stays. */
   #vanishes(devices: DevicesOfNode, life: DevicePluginLife): void {
     const { world, tell } = this.#options;
     if (!world.misbehaves() || !life.isAlive) return;
@@ -179,7 +179,7 @@ export class DevicePluginFolder {
     this.#away(devices);
   }
 
-  /** Another one registers while it serves: it ends some time later, whether that has been taken or not. */
+  /** Another plugin registers while this one serves. This one ends some time later, whether the agent has accepted the other or not. */
   #replaced(devices: DevicesOfNode, life: DevicePluginLife): void {
     this.#options.tell(`the device plugin of ${devices.resource} is replaced`);
     this.#appears(devices);
@@ -198,7 +198,7 @@ export class DevicePluginFolder {
     }, awayMs);
   }
 
-  /** Each time at another socket. One that lies says wrong things first, and registers twice. */
+  /** Each time at another socket. A plugin that lies first sends wrong registrations, and then registers twice. */
   #registers(life: DevicePluginLife): void {
     const listener = this.#listener;
     if (listener === undefined) return;
@@ -223,7 +223,7 @@ export class DevicePluginFolder {
       );
   }
 
-  /** As the agent's watcher does with a socket. */
+  /** Does what the agent's watcher does with a socket. */
   #offersTo(watcher: PluginHandler, listener: Listener, life: DevicePluginLife, endpoint: string): void {
     const { resource } = life;
     const offer = { name: resource, endpoint, supportedVersions: ['v1beta1'] };
@@ -239,7 +239,7 @@ export class DevicePluginFolder {
     });
   }
 
-  /** It was not taken: it has not answered in time, or has failed. */
+  /** It was not accepted: it has not answered in time, or has failed. */
   #registersAgain(listener: Listener, life: DevicePluginLife): void {
     if (this.#listener === listener && life.isAlive) this.#registers(life);
   }

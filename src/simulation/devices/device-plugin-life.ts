@@ -5,7 +5,7 @@ import { pick } from '../plugins/plugins-plan.ts';
 import type { KeyedRandom } from '../resources/growth.ts';
 import type { DevicesOfNode } from './devices-plan.ts';
 
-/** What device plugins know of the world, and whether they may misbehave in it. */
+/** What device plugins know of the simulation, and whether they may misbehave. */
 export interface DeviceWorld {
   readonly random: KeyedRandom;
   readonly misbehaves: () => boolean;
@@ -44,9 +44,9 @@ export class DevicePluginLife {
   readonly character: Character;
   readonly preStartRequired: boolean;
   readonly getPreferredAllocationAvailable: boolean;
-  /** It registers by a socket in the folder that agents watch, and calls nobody. */
+  /** It registers by a socket in the folder that agents watch, not by a call. */
   readonly isFound: boolean;
-  /** They hear of each list. */
+  /** Called with each list. */
   readonly onList = new Set<(devices: readonly ListedDevice[]) => void>();
   readonly onDeath = new Set<() => void>();
   readonly #options: DevicePluginLifeOptions;
@@ -71,7 +71,7 @@ export class DevicePluginLife {
     return this.#isAlive;
   }
 
-  /** As it tells them now. */
+  /** The list that it would send now. */
   get list(): readonly ListedDevice[] {
     if (this.character !== 'lying') return this.#devices;
     const [first] = this.#devices;
@@ -103,7 +103,7 @@ export class DevicePluginLife {
     }, delayMs);
   }
 
-  /** A device breaks or is mended; now and then one is taken out, or put in again. */
+  /** A device becomes unhealthy or healthy; now and then one is removed, or added again. */
   #change(): void {
     const { ids } = this.#options.devices;
     const changed = pick(ids, this.draw('which'));

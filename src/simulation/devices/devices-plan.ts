@@ -7,7 +7,7 @@ export interface DevicesPlan {
   readonly resources: readonly DevicesOfNode[];
 }
 
-/** The devices of a resource, as the machine has them. */
+/** The devices of a resource on the machine. */
 export interface DevicesOfNode {
   readonly resource: string;
   readonly ids: readonly string[];
@@ -17,7 +17,7 @@ const SHARE = 0.4;
 const RESOURCES = ['example.com/gpu', 'example.com/nic'];
 const MAX_DEVICES = 5;
 const ASKS = 0.5;
-/** 0: the container asks for none. Few: they must not fit too often. */
+/** How many devices a container asks for. */
 const COUNTS = [1, 1, 2];
 const COUNTS_OF_OTHERS = [0, 0, 1];
 

@@ -12,14 +12,14 @@ import type { DevicePluginLife } from './device-plugin-life.ts';
 export interface DevicesWitness {
   /** The agent knows these devices from now on, and may hand them out. */
   listed(resource: string, devices: readonly ListedDevice[]): void;
-  /** No plugin tells the agent of the resource any more. */
+  /** No plugin lists devices of the resource any more. */
   silent(resource: string): void;
   asked(resource: string, ids: readonly string[]): void;
   /** A call of the plugin has failed. */
   failed(resource: string): void;
-  /** A registration has been taken that must be refused. */
+  /** A registration was accepted that had to be refused. */
   takenWrongly(resource: string): void;
-  /** A plugin that serves is let go of, though no other one has taken its place. */
+  /** The agent has dropped a plugin that serves, though no other one has replaced it. */
   letGo(resource: string): void;
 }
 
@@ -27,10 +27,10 @@ export interface SimulatedDeviceConnectionOptions {
   /** Undefined: nothing listens at the endpoint. */
   readonly life: DevicePluginLife | undefined;
   readonly resource: string;
-  /** Of the agent: nothing is answered when it is dead. */
+  /** The agent's clock: nothing is answered once the agent is dead. */
   readonly clock: Clock;
   readonly witness: DevicesWitness;
-  /** Whether the agent is to go on with the plugin as long as that lists its devices. */
+  /** Whether the agent must keep the plugin as long as it lists its devices. */
   readonly isNeeded: () => boolean;
 }
 
@@ -93,7 +93,7 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
       broken();
       this.#isListing = false;
       life?.onList.delete(told);
-      // While another registration is being connected, what this one has told still counts.
+      // The list of this registration still counts while another one is being connected.
       if (!signal.aborted) witness.silent(resource);
     }
   }
@@ -110,7 +110,7 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
     }));
   }
 
-  /** One that lies names devices that do not exist, that others have, some twice, and too many. */
+  /** A plugin that lies names devices that do not exist or that others have, some devices twice, and too many. */
   preferred(
     { available, mustInclude, size }: PreferenceQuestion,
     signal: AbortSignal,
@@ -136,7 +136,7 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
   }
 
   retire(): void {
-    // What it has been asked, it answers.
+    // It still answers calls that it has got before.
     this.#isListing = false;
   }
 
@@ -169,7 +169,10 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
     }
   }
 
-  /** The plugin dies, or is let go, or its answer does not matter any more. Returns what is to be called at the end. */
+  /**
+   * Calls `reject` when the plugin dies, when it is dropped, or when its answer does not matter any more. Returns the function to be called at the
+   * end.
+   */
   #untilBroken(signal: AbortSignal, reject: (error: Error) => void): () => void {
     const { life, clock } = this.#options;
     const gone = () => {

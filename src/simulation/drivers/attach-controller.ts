@@ -13,7 +13,7 @@ export interface AttachControllerOptions {
   readonly clock: Clock;
   readonly random: KeyedRandom;
   readonly misbehaves: () => boolean;
-  /** The volume is taken from the node now. */
+  /** The volume is detached from the node now. */
   readonly onDetach: (volume: string) => void;
 }
 
@@ -38,7 +38,7 @@ export class AttachController {
     this.#turnLater();
   }
 
-  /** A volume that is attached, though no pod needs it. */
+  /** A volume that is attached although no pod needs it. */
   get leftover(): string | undefined {
     const attached = this.#volumes.find((volume) => this.#attachment(volume) !== undefined);
     return attached && uniqueVolumeName(attached);
@@ -67,7 +67,7 @@ export class AttachController {
       else if (attachment.status?.attached !== true) this.#finish(volume);
       else if (!told) this.#tell(node, name, true);
     } else if (attachment !== undefined && node.status?.volumesInUse?.includes(name) !== true) {
-      // The node is told before it happens.
+      // The status of the node changes before the volume is detached.
       if (told) this.#tell(node, name, false);
       else this.#detach(volume);
     }

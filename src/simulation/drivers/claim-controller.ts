@@ -74,7 +74,7 @@ export class ClaimController {
     if (news.length > 0 || kept.length < before.length) this.#reserve(claim, kept, news);
   }
 
-  /** One step a turn: the claim is made, the pod is told its name, and only the pod may use it. */
+  /** One step a turn: the claim is made, the pod's status gets its name, and it is reserved for the pod alone. */
   #lookAtOwn({ metadata: { name: podName, uid }, spec, status }: Pod): void {
     const entry = ownClaimEntry(spec);
     if (entry === undefined || this.#draw() >= RESERVES) return;

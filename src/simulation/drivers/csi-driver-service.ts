@@ -6,9 +6,9 @@ import type { CsiDriverPlan } from './csi-plan.ts';
 import type { DriverService } from './driver-process.ts';
 import type { SimulatedVolumeDisk } from './simulated-volume-disk.ts';
 
-/** Sees what agents ask CSI drivers for, and what these have done. A volume is named by `uniqueVolumeName`. */
+/** Sees the calls of agents to CSI drivers, and what the drivers do. A volume is named by `uniqueVolumeName`. */
 export interface CsiWitness {
-  /** An agent asks for something to be mounted there. */
+  /** An agent asks for a mount at that path. */
   asked(path: string): void;
   /** The driver is about to do it. */
   stages(volume: string): void;

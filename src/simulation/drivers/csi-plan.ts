@@ -12,7 +12,7 @@ export interface CsiDriverPlan {
   readonly name: string;
   readonly isStaging: boolean;
   readonly isAttached: boolean;
-  /** It is asked to publish again and again. */
+  /** The agent has to call its NodePublishVolume again and again. */
   readonly isRepublishing: boolean;
   /** Their claims and PersistentVolumes have the same names. */
   readonly handles: readonly string[];
@@ -65,7 +65,7 @@ export function csiFolders(spec: PodSpec | undefined): readonly string[] {
   return volume === undefined ? [] : [volume.persistentVolumeClaim?.claimName ?? VOLUME];
 }
 
-/** What the cluster has of drivers and volumes from the start. */
+/** Makes the objects of drivers and volumes that the cluster has from the start. */
 export function createCsiObjects({ operations }: SimulatedApiServer, { drivers }: CsiPlan): void {
   for (const { name: driver, isAttached, isRepublishing, handles } of drivers) {
     const volumeLifecycleModes = ['Persistent', 'Ephemeral'];

@@ -3,7 +3,7 @@ import type { ClaimKey } from '../../agent/policies/dra/claim-devices.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { DriverService } from './driver-process.ts';
 
-/** Sees what agents ask a DRA driver for, and what it has done. */
+/** Sees the calls of agents to a DRA driver, and what the driver does. */
 export interface DraWitness {
   /** An agent asks for the claim to be prepared. */
   asked(claimUID: string): void;
@@ -16,7 +16,7 @@ interface ClaimsRequest {
   readonly claims?: readonly ClaimKey[];
 }
 
-/** Of the CDI device by which a container has what is prepared for a claim. */
+/** The prefix of the CDI device that gives a container the devices of a claim. */
 const DEVICE_PREFIX = 'dra.example/gpu=';
 
 export function claimOfDevice(id: string): string {

@@ -12,7 +12,7 @@ export interface DriverFolderOptions {
   readonly tell: (what: string) => void;
 }
 
-/** One agent, as the folder knows it. `clock`: nothing happens to it when it is dead. */
+/** One agent, as the folder knows it. `clock`: fires no timer once the agent is dead. */
 interface Watcher {
   readonly handlers: PluginHandlers;
   readonly clock: Clock;
@@ -29,7 +29,7 @@ export class DriverFolder {
   readonly #sockets = new Map<string, DriverProcess>();
   readonly #underWay = new Map<DriverService, Set<string>>();
   readonly #ordinals = new Map<string, number>();
-  /** Since when the agent has them, Unix ms. */
+  /** Since when the agent has registered them, Unix ms. */
   readonly #registered = new Map<DriverProcess, number>();
   #watcher: Watcher | undefined;
 
@@ -38,7 +38,7 @@ export class DriverFolder {
     for (const service of options.services) this.#appears(service);
   }
 
-  /** Whether a driver is at work on a call. A removal that waits for it may last as long as the call. */
+  /** Whether a driver works on a call. A removal that waits for it may last as long as the call. */
   get isBusy(): boolean {
     return [...this.#underWay.values()].some((subjects) => subjects.size > 0);
   }
@@ -47,13 +47,13 @@ export class DriverFolder {
     return this.#there.has(service);
   }
 
-  /** Since when the agent has it, Unix ms; undefined where it has not. */
+  /** Since when the agent has registered it, Unix ms; undefined where it has not. */
   registeredAt(service: DriverService): number | undefined {
     const process = this.#there.get(service);
     return process && this.#registered.get(process);
   }
 
-  /** From now on no driver misbehaves: those that have are gone, and others come. */
+  /** From now on no driver misbehaves: drivers that did are replaced by others. */
   calm(): void {
     for (const service of this.#options.services) {
       this.#there.get(service)?.die();
@@ -88,7 +88,7 @@ export class DriverFolder {
       );
   }
 
-  /** One that is there when nothing misbehaves any more stays. */
+  /** A driver that exists when drivers do not misbehave any more stays. */
   #vanishes(process: DriverProcess): void {
     const { world, clock, tell } = this.#options;
     const { service } = process;
@@ -102,7 +102,7 @@ export class DriverFolder {
     }, awayMs);
   }
 
-  /** As the agent's watcher does with a socket. It tries again until it is taken. */
+  /** Does what the agent's watcher does with a socket, until the driver is accepted. */
   #registers(process: DriverProcess): void {
     const watcher = this.#watcher;
     if (watcher === undefined) return;

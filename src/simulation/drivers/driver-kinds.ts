@@ -1,4 +1,4 @@
-/** What simulated nodes may have drivers for. A simulation without them is the same as before there were any. */
+/** The kinds of drivers that simulated nodes may have. Without them a seed gives the same simulation as before these kinds existed. */
 export const DRIVER_KINDS = ['csi', 'dra'] as const;
 
 export type DriverKind = (typeof DRIVER_KINDS)[number];

@@ -5,23 +5,23 @@ import { type ErrorKind, StateletError } from '../../types/errors.ts';
 import { pick } from '../plugins/plugins-plan.ts';
 import type { KeyedRandom } from '../resources/growth.ts';
 
-/** What drivers know of the world, and whether they may misbehave in it. */
+/** What drivers know of the simulation, and whether they may misbehave. */
 export interface DriverWorld {
   readonly random: KeyedRandom;
   readonly misbehaves: () => boolean;
 }
 
-/** What a driver does, however its processes behave. */
+/** The work of a driver, however its processes behave. */
 export interface DriverService {
   /** How it is registered. */
   readonly type: 'CSIPlugin' | 'DRAPlugin';
   readonly name: string;
   readonly versions: readonly string[];
-  /** Calls about one of these are not carried out at the same time. */
+  /** Calls about the same subject are not carried out at the same time. */
   subjectsOf(method: string, request: unknown): readonly string[];
-  /** The call has come. */
+  /** The call has arrived. */
   asked(method: string, request: unknown): void;
-  /** Carries it out. Throws what the driver answers instead. */
+  /** Carries the call out. Throws the error that the driver answers. */
   carryOut(method: string, request: unknown): unknown;
 }
 
@@ -49,7 +49,7 @@ const CODES: readonly ErrorKind[] = [
 ];
 const HONEST_MS = 50;
 const SLOW_MS = 20_000;
-/** What hangs may be carried out so late, or never. */
+/** A call that hangs is carried out within this time, or never. */
 const HANGS_MS = 150_000;
 const BAD = 0.4;
 
@@ -59,7 +59,7 @@ export interface DriverProcessOptions {
   readonly key: string;
   readonly world: DriverWorld;
   readonly clock: Clock;
-  /** Of the driver, whichever process works on it. */
+  /** The calls of the driver that are under way in any of its processes. */
   readonly underWay: Set<string>;
 }
 
@@ -93,7 +93,7 @@ export class DriverProcess {
     return this.#options.world.random(`${this.#options.key}/${what}/${String(++this.#count)}`);
   }
 
-  /** `answer` is called at most once. Nobody may hear it any more by then. */
+  /** `answer` is called at most once, perhaps when nobody waits any more. */
   call(method: string, request: unknown, answer: (error: Error | undefined, value?: unknown) => void): void {
     const { underWay, clock, world } = this.#options;
     const subjects = this.service.subjectsOf(method, request);
@@ -153,7 +153,7 @@ export class DriverProcess {
   }
 }
 
-/** The connection of one agent. `clock`: the agent's: nothing is answered when it is dead. */
+/** The connection of one agent. `clock`: the agent's; nothing is answered once the agent is dead. */
 export function linkTo(process: DriverProcess | undefined, clock: Clock): GrpcLink {
   const closed = new AbortController();
   const gone = () => new StateletError('Unavailable', 'nothing listens there');

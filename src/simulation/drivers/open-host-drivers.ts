@@ -22,7 +22,7 @@ import type { HostDrivers } from './host-drivers.ts';
 import { SlicePublisher } from './slice-publisher.ts';
 import { SimulatedVolumeDisk } from './simulated-volume-disk.ts';
 
-/** Where agents keep their files. Nothing of the machine is there. */
+/** Where agents keep their files. It exists only in the simulation. */
 export const SIMULATED_ROOT = '/simulated';
 
 export interface DriversPlan {

@@ -4,7 +4,7 @@ import type { VolumeDisk } from '../../agent/runtime/volumes/volume-disk.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { KeyedRandom } from '../resources/growth.ts';
 
-/** What the agent does to mounts of drivers that only drivers may do. */
+/** Reports what the agent does to mounts that only drivers may do. */
 export interface MountWitness {
   unmountedByAgent(path: string): void;
   removedBelow(mount: string, folder: string): void;
@@ -23,7 +23,7 @@ const DIES_AT_WRITE = 0.02;
 export class SimulatedVolumeDisk {
   readonly folders = new Set<string>();
   readonly files = new Map<string, string>();
-  /** What drivers have mounted, by the path: the volume. */
+  /** By the path, the volume that a driver has mounted there. */
   readonly mounts = new Map<string, string>();
   readonly #options: SimulatedVolumeDiskOptions;
   #writes = 0;
@@ -44,7 +44,7 @@ export class SimulatedVolumeDisk {
       this.folders.add(path);
   }
 
-  /** For one agent: nothing happens for it once it is dead, and it may die at each step. */
+  /** For one agent, which may die at each step. Does nothing for it once it is dead. */
   forAgent(isAlive: () => boolean): VolumeDisk {
     const read = async <T>(look: () => T): Promise<T> => {
       await this.#turn(isAlive);

@@ -1,4 +1,4 @@
-/** Compares the pods that the agent admits with what all pods really take of the node's resources. */
+/** Compares the pods that the agent admits with the resources that all pods really use. */
 import type { PodSnapshot } from '../../agent/actors/pods/pod-registry.ts';
 import type { PodEvent } from '../../agent/machines/pod-machine.ts';
 import type { PreemptionEvent } from '../../agent/machines/preemption-machine.ts';
@@ -125,7 +125,7 @@ export class AdmissionJudge {
     return isNeedless ? 'waits for room that it could have' : undefined;
   }
 
-  /** Whether all that the pod, which has its place, requests now would fit beside the others. */
+  /** Whether the present requests of the admitted pod would fit beside the others. */
   hasRoomFor(pod: Pod): boolean {
     const { uid } = pod.metadata;
     const others = this.#records.possibleHolders().filter((other) => other.uid !== uid);
@@ -160,7 +160,7 @@ export class AdmissionJudge {
       const present = all.filter(({ state }) => !isTerminated(state));
       return record.pod === undefined ? [] : admissionObstacles(record.pod, podsOf(present), allocatable);
     };
-    // A pod whose end allows this admission shows its end a microtask later.
+    // The pod whose end allows this admission shows its end a microtask later.
     queueMicrotask(() => {
       const obstacles = obstaclesBeside(others);
       if (obstacles.length > 0)
@@ -174,7 +174,7 @@ export class AdmissionJudge {
     });
   }
 
-  /** A pod that has its place is given more only where that fits beside all pods that may still run. */
+  /** An admitted pod is granted more only if that fits beside all pods that may still run. */
   #resized(record: PodRecord, before: Pod): void {
     const { pod } = record;
     if (pod === undefined || isEndingOrEnded(record)) return;
@@ -182,7 +182,7 @@ export class AdmissionJudge {
     if (grown.length === 0) return;
     const { allocatable } = this.#options.nodeFacts();
     const others = this.#records.holders().filter((other) => other !== record);
-    // A pod that gives back, or whose end allows this, shows it a microtask later.
+    // The pod whose end or smaller size allows this shows it a microtask later.
     queueMicrotask(() => {
       const present = others.filter(({ state }) => !isTerminated(state));
       const short = insufficientResources(pod, podsOf(present), allocatable);
@@ -259,7 +259,7 @@ export class AdmissionJudge {
   }
 }
 
-/** Of a pod that cannot have devices, CPUs or memory for itself. */
+/** Reasons of pods that cannot have devices, CPUs or memory for themselves. */
 const OF_PARTS: ReadonlySet<string> = new Set([
   'UnexpectedAdmissionError',
   'SMTAlignmentError',

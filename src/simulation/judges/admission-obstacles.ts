@@ -1,4 +1,4 @@
-/** What keeps a pod from being admitted, by the specs of all pods alone. The judges compare the agent's accounts with this. */
+/** The obstacles to a pod's admission, by the specs of all pods alone. The judges compare the agent's accounts with them. */
 import { resourceAmount } from '../../agent/policies/admission/used-resources.ts';
 import { hostPorts } from '../../agent/policies/network/port-mappings.ts';
 import { parseQuantity } from '../../agent/policies/formats/quantity.ts';
@@ -11,7 +11,7 @@ type Allocatable = NodeFacts['allocatable'];
 /** The resources that all simulated pods may request. */
 const RESOURCES = ['pods', 'cpu', 'memory'];
 
-/** With the devices that it asks for; those that the node knows nothing of do not count. */
+/** With the devices that it asks for. Resources that the node does not have are left out. */
 function resourcesOf({ spec }: Pod, allocatable: Allocatable): readonly string[] {
   const all = [...spec.containers, ...(spec.initContainers ?? [])];
   const names = new Set(all.flatMap(({ resources }) => Object.keys(resources?.requests ?? {})));

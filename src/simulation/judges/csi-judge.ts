@@ -1,6 +1,6 @@
 /**
- * Whether volumes of CSI drivers are used by the rules: it knows what drivers were asked for and have done, what is mounted, and which
- * containers run. It outlives the agents of its node.
+ * Checks the use of volumes of CSI drivers. It knows the calls to drivers and their work, the mounts, and which containers run. It outlives the
+ * agents of its node.
  */
 import { dirname, join } from 'node:path';
 import type { PodSpec } from '../../types/kubernetes.ts';
@@ -84,7 +84,7 @@ export class CsiJudge implements CsiWitness, MountWitness {
     );
   }
 
-  /** `isAwaited`: not so where the agent that asked for its start is gone, or has given up. */
+  /** `isAwaited`: whether the agent that asked for the start still waits for it. */
   started({ id, uid, metadata }: ContainerTruth, isAwaited: boolean): void {
     if (!isAwaited) return;
     this.#awaited.add(id);
@@ -93,7 +93,7 @@ export class CsiJudge implements CsiWitness, MountWitness {
         this.#violated(target, `${metadata.name} starts, and its volume is not mounted`);
   }
 
-  /** Something that is there though no pod is wanted. */
+  /** Something that is left although no pod is wanted. */
   get leftover(): string | undefined {
     const { disk, podsDir } = this.#options;
     const { mounts, folders } = disk();

@@ -25,7 +25,7 @@ export interface DevicesJudgeOptions {
 }
 
 interface Told {
-  /** The IDs that can be handed out. Undefined while no plugin tells of the resource. */
+  /** The IDs that can be handed out. Undefined while no plugin lists the resource. */
   readonly healthy: ReadonlySet<string> | undefined;
   readonly all: number;
   /** Unix ms. Infinity: the agent has never heard of it. */
@@ -42,10 +42,10 @@ interface Entry {
 }
 
 const UNKNOWN: Told = { healthy: undefined, all: 0, knownSince: Infinity, silentSince: undefined };
-/** The node says so long that it has them. */
+/** For so long the node still reports the devices of a plugin that is gone. */
 const GRACE_MS = 5 * 60_000;
 const ID_MAX_LENGTH = 1024;
-/** Before a pod is synced anyway. */
+/** Sooner than a pod is synced anyway. */
 const TOLD_WITHIN_MS = 20_000;
 
 export class DevicesJudge implements DevicesWitness {
@@ -53,9 +53,9 @@ export class DevicesJudge implements DevicesWitness {
   readonly #told = new Map<string, Told>();
   /** When a call of a plugin has failed last. */
   readonly #failedAt = new Map<string, number>();
-  /** Ids of containers of which the agent cannot know: nobody waited for their start any more, or the checkpoint was damaged since. */
+  /** Ids of containers of which the agent cannot know: no agent waited for their start any more, or the checkpoint was damaged since. */
   readonly #unknown = new Set<string>();
-  /** UIDs of pods whose status says something else of their devices than their plugins. */
+  /** UIDs of pods whose status has another health of their devices than their plugins. */
   readonly #untold = new Lasting<string>(TOLD_WITHIN_MS);
 
   constructor(options: DevicesJudgeOptions) {
@@ -137,7 +137,7 @@ export class DevicesJudge implements DevicesWitness {
     }
   }
 
-  /** `isAwaited`: not so where the agent that asked for its start is gone, or has given up. */
+  /** `isAwaited`: whether the agent that asked for the start still waits for it. */
   started(container: ContainerTruth, isAwaited: boolean): void {
     const { id, uid, envs, metadata } = container;
     if (!isAwaited) this.#unknown.add(id);
@@ -157,8 +157,8 @@ export class DevicesJudge implements DevicesWitness {
   }
 
   /**
-   * The resources of which there are not enough healthy devices for the pod, if all the others have what they ask for. A pod that no source
-   * has told this agent of yet, and perhaps none will, holds what the checkpoint has for it.
+   * The resources of which there are not enough healthy devices for the pod, if all the others have what they ask for. A pod that this agent does not
+   * know yet, and may never know, holds what the checkpoint has for it.
    */
   lacking(pod: Pod, others: readonly Pod[]): readonly string[] {
     const counted = new Set([pod, ...others].map(({ metadata }) => metadata.uid));
@@ -172,7 +172,7 @@ export class DevicesJudge implements DevicesWitness {
       const healthy = this.#of(resource).healthy ?? new Set();
       const held = others.reduce((sum, other) => sum + podCount(other, resource), 0);
       const left = new Set(idsWritten(resource, (uid) => !counted.has(uid))).size;
-      // As with the kubelet, a pod is given no others for those that it has already.
+      // As with the kubelet, a pod gets no other devices in place of its broken ones.
       const hasBroken = idsWritten(resource, (uid) => uid === pod.metadata.uid).some(
         (id) => !healthy.has(id),
       );
@@ -195,7 +195,7 @@ export class DevicesJudge implements DevicesWitness {
       this.#options.violated(uid, 'its status does not follow the health of its devices');
   }
 
-  /** What the status of a pod says of its devices otherwise than its plugins do. */
+  /** How the status of a pod and its plugins differ about its devices. */
   untruth(status: PodStatus | undefined): string | undefined {
     const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
     const told = all.flatMap(({ allocatedResourcesStatus = [] }) => allocatedResourcesStatus);

@@ -62,7 +62,7 @@ export class DraJudge implements DraWitness {
     this.#devices.set(keyOf(uid, metadata), ids.map(claimOfDevice));
   }
 
-  /** `isAwaited`: not so where the agent that asked for its start is gone, or has given up. */
+  /** `isAwaited`: whether the agent that asked for the start still waits for it. */
   started(container: ContainerTruth, isAwaited: boolean): void {
     if (!isAwaited) return;
     const { id, uid, metadata } = container;
@@ -75,7 +75,7 @@ export class DraJudge implements DraWitness {
     }
   }
 
-  /** Something that is there though no pod is wanted. */
+  /** Something that is left although no pod is wanted. */
   get leftover(): string | undefined {
     const [claim] = this.#prepared;
     if (claim !== undefined) return `${claim} is still prepared`;

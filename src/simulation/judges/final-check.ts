@@ -178,7 +178,7 @@ function whyUnsettled(host: Host, run: AgentRun, pod: Pod): string | undefined {
   );
 }
 
-/** Such a taint keeps the node from granting a resize, as with the kubelet. Somebody else than a plugin may have set it. */
+/** With such a taint the node grants no resize, as with the kubelet. It need not be a plugin's. */
 function hasNoExecute(api: Host['api']): boolean {
   const taints = nodeObject(api)?.spec?.taints ?? [];
   return taints.some(({ effect }) => effect === 'NoExecute');

@@ -19,7 +19,7 @@ export class HookJudge {
   readonly #options: HookJudgeOptions;
   /** Ids of containers in which the command of the hook has succeeded. */
   readonly #succeeded = new Set<string>();
-  /** By id of a container, the longest time that one of the agents that are gone could have slept for it. */
+  /** By id of a container, the longest time that one of the former agents could have slept for it. */
   readonly #sleptMs = new Map<string, number>();
 
   constructor(options: HookJudgeOptions) {
@@ -31,7 +31,7 @@ export class HookJudge {
     if (exitCode === 0 && command?.join(' ') === words.join(' ')) this.#succeeded.add(container.id);
   }
 
-  /** The agent is gone that has run since then (Unix ms): the sleep of a hook begins anew under the next one. */
+  /** The agent that has run since then (Unix ms) is gone: the sleep of a hook begins anew under the next one. */
   agentEnds(since: number): void {
     const { truth } = this.#options;
     for (const uid of truth().uids())

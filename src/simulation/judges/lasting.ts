@@ -1,4 +1,4 @@
-/** What is wrong only if it lasts, as an agent needs its time for it. */
+/** Finds what is wrong only if it lasts, since an agent needs time to change it. */
 export class Lasting<Key> {
   readonly #limitMs: number;
   /** Unix ms. */
@@ -8,7 +8,7 @@ export class Lasting<Key> {
     this.#limitMs = limitMs;
   }
 
-  /** `wrong`: all that is so now. Returns what has been so at each look for longer than the limit. */
+  /** `wrong`: all that is wrong now. Returns what has been wrong at each look for longer than the limit. */
   look(now: number, wrong: Iterable<Key>): readonly Key[] {
     const all = new Set(wrong);
     for (const key of this.#since.keys()) if (!all.has(key)) this.#since.delete(key);

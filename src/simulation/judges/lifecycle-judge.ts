@@ -27,7 +27,7 @@ export interface LifecycleJudgeOptions {
 const LEAST_STOP_SECONDS = 2;
 const RANKS: Readonly<Record<string, number>> = { Syncing: 0, Terminating: 1, Terminated: 2 };
 
-/** Judges one agent from its start to its end. It is not blamed for calls of earlier agents. */
+/** Judges one agent from its start to its end. Calls of earlier agents do not count against it. */
 export class LifecycleJudge {
   readonly #options: LifecycleJudgeOptions;
   readonly #connection: number;
@@ -73,7 +73,7 @@ export class LifecycleJudge {
     return progress.state !== before;
   }
 
-  /** What the pod's actor was told about its end; undefined for a pod without an actor. */
+  /** The orders that the pod's actor got about its end; undefined for a pod without an actor. */
   ordersOf(uid: string): EndOrders | undefined {
     return this.#latest.get(uid)?.orders;
   }
@@ -83,7 +83,7 @@ export class LifecycleJudge {
     return isTerminated(this.#latest.get(uid)?.state ?? '');
   }
 
-  /** Whether the agent ends the pod, and has not come to its end. */
+  /** Whether the agent ends the pod, and has not finished that. */
   isEnding(uid: string): boolean {
     return isEndingState(this.#latest.get(uid)?.state ?? '');
   }
@@ -128,7 +128,7 @@ export class LifecycleJudge {
     this.#violated('I8', progress, `its volumes are released ${inState(progress)}`);
   }
 
-  /** Nothing is mounted for a pod that is gone: nothing would release it. */
+  /** Nothing may be mounted for a pod that is gone: nothing would release it. */
   volumesMounted(uid: string): void {
     const progress = this.#latest.get(uid);
     if (progress !== undefined && !isTerminated(progress.state)) return;

@@ -1,5 +1,5 @@
 /**
- * Whether CPUs and memory that are kept for a container are no other's, by what containers were made with and by the files that a next
+ * Checks that no other container has CPUs and memory that are kept for one. It knows the configurations of containers, and the files that the next
  * agent would read. It outlives the agents of its node.
  */
 import { parseCpuSet } from '../../agent/policies/cpus/cpu-set.ts';
@@ -23,12 +23,12 @@ export interface PlacementJudgeOptions {
 }
 
 const SHARES_PER_CPU = 1024;
-/** Containers that share CPUs follow at once; where a call fails, after ten seconds, perhaps several times. */
+/** Containers that share CPUs are moved at once; after a failed call in ten seconds, perhaps several times. */
 const MOVES_WITHIN_MS = 120_000;
 
 export class PlacementJudge {
   readonly #options: PlacementJudgeOptions;
-  /** Ids of containers that nobody waited for any more when they started. */
+  /** Ids of containers for which no agent waited any more when they started. */
   readonly #unawaited = new Set<string>();
   /** By id of the container: its own CPUs. */
   readonly #startedWith = new Map<string, string>();
@@ -38,7 +38,7 @@ export class PlacementJudge {
     this.#options = options;
   }
 
-  /** `isAwaited`: not so where the agent that asked for its start is gone, or has given up. */
+  /** `isAwaited`: whether the agent that asked for the start still waits for it. */
   started(container: ContainerTruth, isAwaited: boolean): void {
     if (!isAwaited) this.#unawaited.add(container.id);
     if (!isAwaited || this.#countOf(container) === 0) return;
@@ -82,7 +82,7 @@ export class PlacementJudge {
       this.#options.violated(guest.uid, `${nameOf(guest)} stays on CPUs that another container has`);
   }
 
-  /** Containers that share CPUs, and run on those that one of these has. */
+  /** Containers that share CPUs, and run on CPUs of one of these owners. */
   #guestsOf(owners: readonly ContainerTruth[]): readonly ContainerTruth[] {
     const own = new Set(owners.flatMap(cpusOf));
     return [...this.#running()].filter(
@@ -90,7 +90,7 @@ export class PlacementJudge {
     );
   }
 
-  /** A next agent would give what it has to others. */
+  /** Why the next agent would give the container's CPUs or memory to others, if so. */
   #unwritten(container: ContainerTruth): string | undefined {
     const { uid, metadata } = container;
     const isWritten =
@@ -117,10 +117,10 @@ export class PlacementJudge {
     return ['cpu_manager_state', 'memory_manager_state'].flatMap((file) => Object.keys(this.#entries(file)));
   }
 
-  /** Whether what others may have can be why this pod is refused. */
+  /** Whether this pod can be refused because of what other pods may have. */
   mayLack({ metadata, spec }: Pod, others: readonly Pod[]): boolean {
     const { plan } = this.#options;
-    // Of a pod that is gone, an agent may not have learned it yet.
+    // An agent may not know yet that a pod is gone.
     const known = new Set([metadata, ...others.map((other) => other.metadata)].map(({ uid }) => uid));
     if (this.keptFor().some((uid) => !known.has(uid))) return true;
     const pinned = others.filter((other) => largest(other.spec) > 0 || isGuaranteed(other.spec));
@@ -128,13 +128,13 @@ export class PlacementJudge {
     const free = plan.cpus.cpus.length - plan.reserved.length - kept;
     const sum = [...pinned.map((other) => total(other.spec)), total(spec)].reduce((all, one) => all + one, 0);
     if (sum > free) return true;
-    // Where it matters where the CPUs and the memory are, sums say little: then only an empty node has to take the pod.
+    // Where the place of CPUs and memory matters, sums say little: then the pod only has to fit on an empty node.
     const isPlain = plan.policy === 'none' && plan.memory === undefined && !plan.options['full-pcpus-only'];
     if (isPlain || !isGuaranteed(spec)) return false;
     return pinned.length > 0 || !this.#fitsAlone(spec);
   }
 
-  /** A pod that fits so on an empty machine fits there in every way. */
+  /** A pod that fits in this simple way on an empty machine fits there by all policies. */
   #fitsAlone(spec: PodSpec): boolean {
     const { plan } = this.#options;
     const ofNode = plan.cpus.nodes.map(
@@ -209,7 +209,7 @@ export class PlacementJudge {
     return undefined;
   }
 
-  /** Which of its specs counts, only the agent knows: by its quota, the container is to have all the CPUs that it asks for. */
+  /** Only the agent knows which spec of the pod counts, so its quota decides: the container is to have all the CPUs for which it asks. */
   #countOf({ uid, metadata, resources }: ContainerTruth): number {
     const counts = this.#options.specsOf(uid).flatMap((spec) => {
       const container = all(spec).find(({ name }) => name === metadata.name);

@@ -1,4 +1,4 @@
-/** Compares the ends of pods with what was asked for: a reason to end, released volumes, and the right final status. */
+/** Checks the ends of pods: a reason to end, released volumes, and the right final status. */
 import type { PodEvent } from '../../agent/machines/pod-machine.ts';
 import { isEnding } from '../../agent/policies/termination/pod-termination.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
@@ -45,7 +45,7 @@ export class PodEndJudge {
     if (!isKnown(uid)) return;
     const status = statusOf(uid);
     const wanted = lifecycle.ordersOf(uid)?.status;
-    // A pod that ran before may be rejected, and be killed while it ends: it stays a rejected one.
+    // A pod that ran before may be rejected, and be killed while it ends: it still counts as rejected.
     const isRejected = admission.record(uid)?.rejection !== undefined;
     if (
       !isRejected &&

@@ -42,7 +42,7 @@ export function inState(progress: PodProgress | undefined): string {
 /** The shortest grace period (lifecycle 4). */
 const LEAST_GRACE_SECONDS = 1;
 
-/** What a pod's actor has been told about the pod's end, by its events alone. The judge compares the chart's context with this. */
+/** The orders about a pod's end that its actor has got, by its events alone. The judge compares the chart's context with them. */
 export class EndOrders {
   /** The shortest grace period that was asked for. */
   graceSeconds = Infinity;

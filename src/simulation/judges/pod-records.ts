@@ -14,7 +14,7 @@ const PATIENCE_FACTOR = 1.5;
 export interface PodRecord {
   readonly uid: string;
   readonly actor: object;
-  /** As its actor was told last; undefined for a pod that only the runtime knows. */
+  /** The newest version that its actor got; undefined for a pod that only the runtime knows. */
   pod: Pod | undefined;
   state: string;
   /** This agent has admitted it. */
@@ -24,7 +24,7 @@ export interface PodRecord {
   /** When it was told to end, Unix ms. */
   endingSince: number | undefined;
   graceSeconds: number;
-  /** It is Terminated, and all other actors have been told. */
+  /** It is Terminated, and all other actors know that. */
   isGone: boolean;
   /** It was told to end to make room for another pod. */
   isPreempted: boolean;

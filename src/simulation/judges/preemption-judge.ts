@@ -26,7 +26,7 @@ type Decision = Extract<PreemptionEvent, { readonly type: 'VICTIMS_SELECTED' }>;
 interface Preemption {
   /** The room that is being freed is promised to the pod. */
   isPromised: boolean;
-  /** By UID of the awaited victims: when the agent gives them up, Unix ms. */
+  /** By UID of the awaited victims: when the agent stops waiting for them, Unix ms. */
   readonly deadlines: Map<string, number>;
   /** UIDs of victims that did not end in time. */
   readonly givenUp: Set<string>;

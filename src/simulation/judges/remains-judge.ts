@@ -3,7 +3,7 @@ import type { PodSnapshot } from '../../agent/actors/pods/pod-registry.ts';
 import { stateName } from '../../agent/actors/transitions.ts';
 import { isBeforeStart } from './pod-states.ts';
 
-/** An agent looks for remains in each housekeeping. So many go by before it has to have begun a removal. */
+/** An agent looks for remains in each housekeeping. After so many it must have begun a removal. */
 const HOUSEKEEPINGS_MAX = 5;
 /** A removal that has failed is tried again after a minute. */
 const HOUSEKEEPINGS_BETWEEN_TRIES = 30;
@@ -26,7 +26,7 @@ export interface RemainsTruth {
 export class RemainsJudge {
   readonly #truth: RemainsTruth;
   readonly #violated: (uid: string, what: string) => void;
-  /** By UID, how many housekeepings may go by until something of the orphan has to happen. */
+  /** By UID, how many housekeepings may pass before the agent must work on the orphan. */
   readonly #patience = new Map<string, number>();
 
   constructor(truth: RemainsTruth, violated: (uid: string, what: string) => void) {
@@ -46,7 +46,7 @@ export class RemainsJudge {
     const state = stateName(snapshot.value);
     const isForgotten =
       state === 'Terminated.Finished' && (snapshot.context.restartRequested || !this.#truth.isDesired(uid));
-    // A removal that began before the pod came again goes on when this one is told to end.
+    // A removal that began before the pod came again may go on while the new one ends.
     const endsWithout = state.startsWith('Terminating.') && !this.#truth.isInUse(uid);
     if (isBeforeStart(state) || isForgotten || endsWithout) return;
     this.#violated(uid, `its folder is removed in ${state}`);

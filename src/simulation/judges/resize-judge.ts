@@ -1,4 +1,4 @@
-/** Whether the resources of pods have become what their specs ask for, or the node says why not. */
+/** Checks that pods have the resources for which their specs ask, or that the node says why not. */
 import { parseQuantity, milliValue, quantityValue } from '../../agent/policies/formats/quantity.ts';
 import type { LinuxContainerResources } from '../../types/cri.ts';
 import type { Container, Pod, PodStatus } from '../../types/kubernetes.ts';

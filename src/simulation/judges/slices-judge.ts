@@ -1,4 +1,4 @@
-/** Whether the cluster counts on the devices of a DRA driver only while it is there. It outlives the agents of its node. */
+/** Checks that the cluster counts on the devices of a DRA driver only while the driver is registered. It outlives the agents of its node. */
 export interface SlicesJudgeOptions {
   readonly now: () => number;
   readonly isPublished: () => boolean;
@@ -12,25 +12,25 @@ export interface SlicesJudgeOptions {
 
 /** Longer than an agent waits for a driver that is gone, and than the first pause after a request that has failed. */
 const KEPT_MS = 45_000;
-/** A deletion that has begun while the driver was away may come so late. */
+/** A deletion that was sent while the driver was away may be carried out so late. */
 const LATE_MS = 60_000;
-/** A request so long after the one before it is not about the same. */
+/** A request so long after the one before it has another reason. */
 const PAUSE_MS = 5_000;
 
 export class SlicesJudge {
   readonly #options: SlicesJudgeOptions;
   /** Since when they are there without their driver, Unix ms. */
   #since: number | undefined;
-  /** By the connection of an agent: when what it asked for last was done, Unix ms. */
+  /** By the connection of an agent: when its last request was done, Unix ms. */
   readonly #done = new Map<number, number>();
-  /** Those that have done all that is to be done first: an agent begins with the deletion of all ResourceSlices, and tries until it is done. */
+  /** Agents that have done their first task: an agent begins with the deletion of all ResourceSlices, and tries until it succeeds. */
   readonly #begun = new Set<number>();
 
   constructor(options: SlicesJudgeOptions) {
     this.#options = options;
   }
 
-  /** `isAtWork`: an agent is there, and not on its way up. */
+  /** `isAtWork`: an agent runs, and has started completely. */
   housekeeping(isAtWork: boolean): void {
     const { now, isPublished, isThere, isReachable, violated } = this.#options;
     if (!isAtWork || !isReachable() || isThere() || !isPublished()) {

@@ -90,7 +90,7 @@ export class ActorInspection {
   }
 }
 
-/** It asks eviction plugins. */
+/** Whether it is the actor that asks eviction plugins. */
 function isOfPlugins({ actorRef }: InspectionEvent): boolean {
   return 'id' in actorRef && actorRef.id === 'evictionPlugins';
 }

@@ -44,11 +44,11 @@ export interface AgentClusterOptions extends Pick<AgentContext, 'clock' | 'rando
   /** How ConfigMaps and Secrets are followed. */
   readonly strategy: ChangeDetectionStrategy;
   readonly syncFrequencyMs: number;
-  /** As the settings of the agent have them. */
+  /** The facts in the settings of the agent. */
   readonly nodeFacts: () => NodeFacts;
   /** The pressure conditions that hold. */
   readonly conditions: () => readonly string[];
-  /** Undefined, or its answer: the node has none. */
+  /** Undefined, or returns undefined: the node has no devices. */
   readonly devices?: () => DeviceManager | undefined;
   /** Of CSI drivers. Undefined: they are not known. */
   readonly volumesInUse?: () => readonly string[] | undefined;
@@ -56,14 +56,14 @@ export interface AgentClusterOptions extends Pick<AgentContext, 'clock' | 'rando
   readonly uuid?: () => string;
   /** Beside the name of the node. */
   readonly registration?: Pick<RegistrationSettings, 'nodeLabels' | 'registerWithTaints'>;
-  /** What the node reports otherwise than a simulated one. */
+  /** Changes the facts that the node reports. */
   readonly reported?: (facts: NodeStatusFacts) => NodeStatusFacts;
 }
 
 export class AgentCluster {
   readonly pods: Observable<SourceUpdate>;
   readonly sender: EventSender;
-  /** What its pods refer to. */
+  /** The objects to which its pods refer. */
   readonly objects: ServerObjects;
   readonly #options: AgentClusterOptions;
   readonly #node: ReturnType<typeof watchNode>;
@@ -92,12 +92,12 @@ export class AgentCluster {
     this.#agent?.connected();
   }
 
-  /** As the API server told it last. */
+  /** As the API server sent it last. */
   node(): Node | undefined {
     return this.#agent?.ownNode();
   }
 
-  /** The same as it is now, once the node's status is written. */
+  /** The present object, read once the node's status is written. */
   async writtenNode(): Promise<Node | undefined> {
     return this.#agent?.writtenNode();
   }

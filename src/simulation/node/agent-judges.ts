@@ -1,4 +1,4 @@
-/** The judges of one agent, and what they see of it: its actors, its effects, its statuses and its calls. When it is dead they are deaf. */
+/** The judges of one agent, and what they see: its actors, its effects, its statuses and its calls. They see nothing once it is dead. */
 import type { InspectionEvent } from 'xstate';
 import type { NodeAgent } from '../../agent/actors/node-agent.ts';
 import type { PodEffects } from '../../agent/actors/pods/pod-actor.ts';
@@ -61,7 +61,7 @@ export class AgentJudges {
   readonly #inspection: ActorInspection;
   #isAlive = true;
 
-  /** `connection`: the id of that by which effects of pods reach the runtime. `agent`: it is made after its judges. */
+  /** `connection`: the id of the connection that effects of pods use. `agent`: a function, since the agent is made after its judges. */
   constructor(options: AgentJudgesOptions, connection: number, agent: () => NodeAgent) {
     const { node, clock, runtime, equipment, onViolation } = options;
     this.#options = options;

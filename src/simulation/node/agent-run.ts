@@ -42,7 +42,7 @@ export interface AgentRunOptions extends AgentJudgesOptions {
   /** 1 for the first agent of the node, 2 for the next one, and so on. */
   readonly ordinal: number;
   readonly api: SimulatedApiServer;
-  /** The agent hears at once of its pods at the API server: for tests that say what happens when. */
+  /** The agent gets changes of its pods at the API server at once: for tests that fix the order of events. */
   readonly hearsAtOnce?: boolean | undefined;
   /** The pods that must not start again, as the disk has them. */
   readonly endedPods: {
@@ -54,7 +54,7 @@ export interface AgentRunOptions extends AgentJudgesOptions {
   readonly random: (key: string) => number;
   readonly faults: () => NodeFaults & StatsFaults;
   readonly nameOf: (uid: string) => string | undefined;
-  /** Hears of the transitions of the agent with that ordinal. */
+  /** Gets the transitions of the agent with that ordinal. */
   readonly listen?: ((ordinal: number) => TransitionListener) | undefined;
 }
 
@@ -62,7 +62,7 @@ export class AgentRun {
   readonly agent: NodeAgent;
   readonly judges: AgentJudges;
   readonly connection: SimulatedConnection;
-  /** Containers are told by it which CPUs they share: that is no effect of their pods. */
+  /** Over it, containers get the CPUs that they share: these calls are not effects of pods. */
   readonly #cpusets: SimulatedConnection;
   /** Kills that have not been answered. A killed agent does not answer them. */
   unansweredKills = 0;
@@ -73,7 +73,7 @@ export class AgentRun {
   /** Its user may change taints, which a node may not. */
   readonly #taintsClient: SimulatedApiClient | undefined;
   readonly #chance: SeededRandom;
-  /** A source of chance of its own, so that the number of requests changes nothing else that is left to chance. */
+  /** A random source of its own, so that the number of requests changes nothing else that is drawn. */
   readonly #clusterRandom: () => number;
   readonly #pluginRandom: () => number;
   readonly #cluster: AgentCluster;
@@ -338,7 +338,7 @@ export class AgentRun {
     });
   }
 
-  /** It has a connection of its own: that tells its calls from those of the pods' effects. */
+  /** It has a connection of its own, so that its calls differ from those of the pods' effects. */
   #buildReclaimer(): SimulatedReclaimer | undefined {
     const { eviction, runtime } = this.#options;
     if (eviction?.resources.storage === undefined) return undefined;
@@ -351,7 +351,7 @@ export class AgentRun {
   #configuration(): Observable<SupervisorEvent> {
     const { clock, sources, node } = this.#options;
     const onProblem = (problem: SourceProblem) => {
-      // That the API server does not answer is foreseen.
+      // An API server that does not answer is expected.
       if (problem.source === 'api' && problem.file === undefined) return;
       const what = `a source has a problem: ${problemText(problem)}`;
       this.#options.onViolation({ invariant: 'defect', node, what });

@@ -31,7 +31,7 @@ import { type EquipmentPlan, NodeEquipment } from './node-equipment.ts';
 
 const HOUSEKEEPING_MS = 2_000;
 
-/** Containers find the API server by it. */
+/** Containers find the API server by this Service. */
 const API_SERVICE = {
   metadata: { name: 'kubernetes', namespace: 'default' },
   spec: { clusterIP: '10.96.0.1', ports: [{ name: 'https', port: 443, protocol: 'TCP' }] },
@@ -49,9 +49,9 @@ export interface HostOptions extends EquipmentPlan {
   readonly resources?: NodeResources | undefined;
   /** Undefined for a node without eviction plugins. */
   readonly plugins?: PluginsPlan | undefined;
-  /** Agents hear at once of their pods at the API server: for tests that say what happens when. */
+  /** Agents get changes of their pods at the API server at once: for tests that fix the order of events. */
   readonly hearsAtOnce?: boolean;
-  /** Hears of the transitions of the agent with that ordinal. */
+  /** Gets the transitions of the agent with that ordinal. */
   readonly listen?: (ordinal: number) => TransitionListener;
   readonly history: History;
   readonly tally: Tally;

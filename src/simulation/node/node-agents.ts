@@ -1,4 +1,4 @@
-/** The agents of a node, one after another: each is stopped or killed, and the next one finds what it has left. */
+/** The agents of a node, one after another: each is stopped or killed, and the next one goes on with what is left. */
 import type { EndedPod } from '../../agent/policies/termination/ended-pod.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { PodStatus } from '../../types/kubernetes.ts';
@@ -14,10 +14,10 @@ import type { SimulatedSources } from './simulated-sources.ts';
 /** The API server may become reachable up to this much later than an agent starts. */
 const MAX_API_DELAY_MS = 30_000;
 
-/** After an agent was killed while it wrote a file. */
+/** How long no agent runs after one was killed while it wrote a file. */
 const MAX_DOWN_MS = 20_000;
 
-/** What an agent finds, and whom it tells that it ends. */
+/** What an agent finds when it starts. */
 export type AgentLife = Pick<AgentRunOptions, 'ordinal' | 'endedPods' | 'hadReasonToEnd' | 'onFinished'>;
 
 interface NodeAgentsOptions {
@@ -117,7 +117,7 @@ export class NodeAgents implements ChangedAgent {
     });
   }
 
-  /** Something else than a change of its source ends the pod: no agent starts it again. */
+  /** The pod is ended, but not by a change of its source: no agent starts it again. */
   noteReasonToEnd(uid: string): void {
     this.#hadReasonToEnd.add(uid);
   }
@@ -153,7 +153,7 @@ export class NodeAgents implements ChangedAgent {
   #onFinished(uid: string): void {
     const { tally, sources, pods } = this.#options;
     const { lifecycle, admission } = this.#run?.judges ?? {};
-    // One that was asked for again while it ended starts again.
+    // A pod that was requested again while it ended starts again.
     if (pods.isLocal(uid) && lifecycle?.ordersOf(uid)?.again !== true) sources().ended(uid);
     const { isPreempted = false, evictedFor, rejection } = admission?.record(uid) ?? {};
     tally.podsEnded += 1;

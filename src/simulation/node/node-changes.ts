@@ -36,7 +36,7 @@ export interface NodeChangesOptions {
   readonly agent: ChangedAgent;
   /** Annotations and labels of a new pod. */
   readonly marks?: ((uid: string) => Pick<Pod['metadata'], 'annotations' | 'labels'>) | undefined;
-  /** What the node has of its own, such as devices, new pods ask for. */
+  /** Adds requests for what the node has of its own, such as devices, to a new pod. */
   readonly equipped?: ((spec: PodSpec, uid: string, source: SourceName) => PodSpec) | undefined;
   /** The faults that are switched on. */
   readonly faults: () => ReadonlySet<Fault>;
@@ -265,7 +265,7 @@ export class NodeChanges {
   }
 }
 
-/** It tells where it is from. Those of Secrets are base64. */
+/** The contents name their object and change. Those of Secrets are base64. */
 function contentOf({ resource, name }: ChangeOf<'set object'>, key: string, number: number): string {
   const text = `${name}/${key}/${String(number)}`;
   return resource === 'secrets' ? btoa(text) : text;

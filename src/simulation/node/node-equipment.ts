@@ -1,4 +1,4 @@
-/** What a node has of its own for its pods beside the runtime: devices, CPUs for themselves, drivers. It outlives the agents. */
+/** What a node has for its pods beside the runtime: devices, exclusive CPUs, drivers. It outlives the agents. */
 import type { Clock } from '../../types/clock.ts';
 import type { ContainerConfig } from '../../types/cri.ts';
 import type { Pod, PodSpec, PodStatus } from '../../types/kubernetes.ts';
@@ -69,7 +69,7 @@ export class NodeEquipment {
     this.drivers = drivers?.csi || drivers?.dra ? this.#openDrivers(drivers) : undefined;
   }
 
-  /** What the node has of its own, new pods ask for; what comes by way of its cluster, those of the API server. */
+  /** Adds requests for the node's own devices and CPUs to a new pod, and for volumes and claims to a pod of the API server. */
   equipped(planned: PodSpec, uid: string, source: SourceName): PodSpec {
     const { random, plan } = this.#options;
     const { devices, placement, drivers } = plan;
@@ -80,7 +80,7 @@ export class NodeEquipment {
     return drivers?.dra ? withClaim(mounting, uid, drivers.dra, random) : mounting;
   }
 
-  /** The agent has said what a container is to have. */
+  /** The agent has made the configuration of a container. */
   configured(pod: Pod, config: ContainerConfig): void {
     this.devices?.judge.configured(pod, config);
     this.drivers?.dra?.judge.configured(pod, config);
@@ -105,7 +105,7 @@ export class NodeEquipment {
     this.devices?.judge.housekeeping(isAtWork ? settled() : []);
   }
 
-  /** From now on plugins and drivers stay well. */
+  /** From now on plugins and drivers do not misbehave. */
   calm(): void {
     this.devices?.folder.calm();
     this.drivers?.folder.calm();

@@ -3,7 +3,7 @@ export interface NodeFaults {
   readonly mount: number;
   /** A set-up of volumes takes up to two minutes. */
   readonly mountHang: number;
-  /** Of a pod no set-up of volumes succeeds for minutes. */
+  /** For minutes, no set-up of a pod's volumes succeeds. */
   readonly mountOutage: number;
   readonly release: number;
   readonly pull: number;

@@ -1,4 +1,4 @@
-/** What gives the containers of a simulated agent something for themselves, put together as on a real node. */
+/** The managers of devices, CPUs and memory of a simulated agent, put together as on a real node. */
 import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
 import { DevicePlugins } from '../../agent/actors/devices/device-plugins.ts';
 import type { NodeDevicePlugins } from '../../agent/actors/devices/node-device-plugins.ts';

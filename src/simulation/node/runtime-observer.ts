@@ -22,7 +22,7 @@ export interface RuntimeObserverOptions {
   /** Undefined while no agent runs. */
   readonly agentRun: () => AgentRun | undefined;
   readonly pods: CreatedPods;
-  /** Is told of the containers whose start was waited for. */
+  /** Gets the containers for whose start an agent waited. */
   readonly contents: Pick<ContentJudge, 'started'>;
   readonly hooks: Pick<HookJudge, 'commandEnded'>;
   readonly tally: Tally;
@@ -111,7 +111,7 @@ export class RuntimeObserver implements RuntimeWitness {
     }
   }
 
-  /** An earlier agent asked for the container to start. This agent is not blamed for that. */
+  /** Whether an earlier agent asked for the start of the container. That does not count against this agent. */
   #isOfEarlierAgent(id: string, uid: string): boolean {
     const { connection } = this.#options.agentRun() ?? {};
     return this.#options
@@ -126,7 +126,7 @@ export class RuntimeObserver implements RuntimeWitness {
     return calls.some(({ target, abandoned }) => target === id && abandoned);
   }
 
-  /** Something of the pod has run since before that time. The agent cannot know of what abandoned calls start later. */
+  /** Whether something of the pod has run since before that time. The agent cannot know what abandoned calls start later. */
   #hasRunSince(uid: string, time: number): boolean {
     return this.#options
       .runtime()

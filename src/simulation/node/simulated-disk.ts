@@ -1,6 +1,6 @@
 import type { KnownContainer, PodAllocation } from '../../types/runtime-pod.ts';
 
-/** What a simulated node has of its pods on its disk. The next agent on the node finds it. */
+/** The folder of a pod on the disk of a simulated node. The next agent on the node finds it. */
 export interface PodFolder {
   startTime?: string;
   /** Something of its volumes is mounted. */
@@ -9,7 +9,7 @@ export interface PodFolder {
   mountedAt: number;
   /** By container name: how many instances have logs. */
   readonly instances: Map<string, number>;
-  /** By id of the container: what agents have remembered of it. */
+  /** By id of the container: what agents have stored about it. */
   readonly known: Map<string, KnownContainer>;
   /** What a resize has granted the pod. */
   allocation?: PodAllocation;

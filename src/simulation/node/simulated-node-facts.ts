@@ -1,4 +1,4 @@
-/** How much simulated nodes have for their pods. */
+/** The resources of simulated nodes. */
 import type { NodeFacts } from '../../types/node-facts.ts';
 
 /** A node with this much for its pods. */

@@ -31,13 +31,13 @@ import { simulatedVolumes, type SimulatedVolumesOptions, stepOf } from './simula
 
 export interface SimulatedNodeOptions extends SimulatedVolumesOptions {
   readonly runtime: RuntimeService;
-  /** What gives containers something for themselves. */
+  /** Managers of devices, CPUs and memory. */
   readonly managers?: readonly PodSubsystem[];
-  /** What drivers do for pods once their other volumes are there. */
+  /** The work of drivers for pods, once their other volumes are set up. */
   readonly drivers?: readonly PodSubsystem[];
   readonly cpus?: CpuAssignments | undefined;
   readonly hasOwnMemory?: boolean;
-  /** Without them, an image that is not there is pulled at once, and nobody is told. */
+  /** Without it, a missing image is pulled at once, without an event. */
   readonly images?: ImageManager;
   /** A container is about to be created. */
   readonly onContainer?: (pod: Pod, config: ContainerConfig) => void;
@@ -45,7 +45,7 @@ export interface SimulatedNodeOptions extends SimulatedVolumesOptions {
   readonly onRemove?: (uid: string) => void;
 }
 
-/** What a simulated node puts around the containers of its pods: volumes that may fail, images that are pulled. */
+/** What pods need on a simulated node beside their containers: volumes that may fail, images that are pulled. */
 export function simulatedNode(options: SimulatedNodeOptions): PodNode {
   const faults = new NodeFaultDraws(options);
   const volumes = simulatedVolumes(options, faults);

@@ -34,7 +34,7 @@ export class SimulatedReclaimer implements NodeReclaimer {
   start({ isPodTerminated }: NodeView): void {
     const parts = { runtime: this.connection, policy: CONTAINER_POLICY, isPodRemovable: isPodTerminated };
     this.#containers = new ContainerGC(this.#context, parts);
-    // This only records which images there are. If it fails, the removal of images records them.
+    // This only records which images exist. If it fails, the removal of images records them.
     this.#images.detect().catch(() => undefined);
   }
 

@@ -28,11 +28,11 @@ export class SimulatedSources {
   readonly #local = new Map<string, Pod>();
   /** UIDs of the pods that were deleted or removed at any time. */
   readonly #endAsked = new Set<string>();
-  /** UIDs that were made a second time. A real API server never does that; a node sees it where a list is too old. */
+  /** UIDs of pods that were created a second time. A real API server never does that, but a list that is too old looks like it. */
   readonly #madeAgain = new Set<string>();
   /** UIDs of pods of manifests that a person deleted on the node at any time. */
   readonly #deletedByHand = new Set<string>();
-  /** Those of which the manifest has not changed since. */
+  /** Those whose manifests have not changed since. */
   readonly #mustStayDeleted = new Set<string>();
   /** UIDs of ordinary pods of manifests that have come to their end, and whose manifests have not gone away since. */
   readonly #mustStayEnded = new Set<string>();
@@ -64,7 +64,7 @@ export class SimulatedSources {
     return this.#api.store.list('pods') as readonly unknown[] as readonly Pod[];
   }
 
-  /** That of the last pod of that name, also of one that is gone. */
+  /** The UID of the last pod of that name, also if it is gone. */
   lastUID(name: string): string | undefined {
     return this.#last.get(name)?.pod.metadata.uid;
   }
@@ -74,7 +74,7 @@ export class SimulatedSources {
     return this.#api.store.get('pods', target(name)) as unknown as Pod | undefined;
   }
 
-  /** The pods at the API server, for an agent that hears of each change at once. */
+  /** The pods at the API server, for an agent that gets each change at once. */
   get atOnce(): Observable<SourceUpdate> {
     return this.#api.store.changes.pipe(
       filter(({ resource }) => resource === 'pods'),
@@ -101,7 +101,7 @@ export class SimulatedSources {
     const { name, uid, labels } = metadata;
     this.#deletedByHand.add(uid);
     const pod = this.#manifestPod(name);
-    // The agent may not have heard of the newest manifest.
+    // The agent may not have read the newest manifest.
     const isNewest = pod !== undefined && equalJson([pod.metadata.labels, pod.spec], [labels, spec]);
     return () => {
       if (isNewest && this.#manifestPod(name) === pod) this.#mustStayDeleted.add(uid);

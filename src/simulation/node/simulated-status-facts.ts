@@ -1,4 +1,4 @@
-/** What a simulated node says of itself in its status. */
+/** The facts of a simulated node for its status. */
 import { bytesQuantity } from '../../agent/policies/node/node-capacity.ts';
 import type { PluginResources } from '../../agent/policies/node/machine-resources.ts';
 import { PRESSURE_CONDITIONS } from '../../agent/policies/eviction/signals.ts';

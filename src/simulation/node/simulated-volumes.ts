@@ -118,7 +118,7 @@ class SimulatedVolumes implements PodSubsystem {
   }
 }
 
-/** One step of work on the disk. For an agent that has been killed it never ends. */
+/** One step of work on the disk. It never ends for an agent that has been killed. */
 export async function stepOf({ isAlive }: Pick<SimulatedVolumesOptions, 'isAlive'>): Promise<void> {
   await Promise.resolve();
   if (isAlive?.() === false) await new Promise(() => undefined);

@@ -14,7 +14,7 @@ export interface PlacementPlan {
   readonly reserved: readonly number[];
   readonly policy: TopologyPolicy;
   readonly scope: 'container' | 'pod';
-  /** With no container on it; undefined: memory is kept for none. */
+  /** The memory of the empty node; undefined: no memory is kept for containers. */
   readonly memory: NumaMemory | undefined;
 }
 
@@ -44,7 +44,7 @@ const RESERVED_MIB = 256;
 /** Whole CPUs and others; few, so that several pods fit. */
 const AMOUNTS = ['1', '1', '2', '3', '500m'];
 
-/** Undefined for a node on which containers share all. */
+/** Undefined for a node on which containers share all CPUs and memory. */
 export function drawnPlacement(random: KeyedRandom): PlacementPlan | undefined {
   if (random('placement') >= SHARE) return undefined;
   const shape = pick(SHAPES, random('placement/machine'));
@@ -71,7 +71,7 @@ export function drawnPlacement(random: KeyedRandom): PlacementPlan | undefined {
   };
 }
 
-/** CPUs of one core have numbers that lie apart, as on most machines. */
+/** The CPUs of one core do not have successive numbers, as on most machines. */
 function machineOf({ sockets, nodesPerSocket, coresPerNode, cpusPerCore }: MachineShape): CpuTopology {
   const cores = sockets * nodesPerSocket * coresPerNode;
   const facts = Array.from({ length: cores * cpusPerCore }, (_, cpu) => {

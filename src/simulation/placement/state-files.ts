@@ -1,4 +1,4 @@
-/** The files in which agents of a simulated node remember whose CPUs and memory are whose. They outlive the agents. */
+/** The files in which agents of a simulated node keep which container has which CPUs and memory. They outlive the agents. */
 import type { StoredText } from '../../system/newest-file.ts';
 import { sleep } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';

@@ -21,7 +21,7 @@ export const KEYS = ['a', 'b', 'c'] as const;
 /** The average for each node. */
 const CHANGES_PER_HOUR = 30;
 
-/** An object is there after its first change, which may come minutes after the first pod that refers to it. */
+/** The first change of an object creates it, perhaps minutes after the first pod that refers to it. */
 export function* contentChanges(
   random: SeededRandom,
   { hours }: Pick<PlannedFor, 'hours'>,

@@ -10,8 +10,8 @@ export interface HandDeletion {
 }
 
 /**
- * Something of a pod that is gone appears, as by a call of an earlier agent that is carried out late. Without a name it is of a pod that
- * never was; with one, of the last pod of that name, if nothing of that pod is left.
+ * Remains of a pod that is gone appear, as after a call of an earlier agent that is carried out late. Without a name they are of a pod that never
+ * existed; with one, of the last pod of that name, if nothing else is left of it.
  */
 export interface LeftRemains {
   readonly kind: 'leave remains';

@@ -47,7 +47,7 @@ export function withoutContents({ volumes, initContainers, containers, ...spec }
   };
 }
 
-/** Each object that the API server serves has one. */
+/** Each such volume that the API server serves has one. */
 const defaultMode = 0o644;
 
 function contents(random: SeededRandom): Volume {

@@ -30,7 +30,7 @@ export function* resizeChanges(
       atMs += random.pick(GAPS_MS);
     }
   }
-  // After it, nothing else makes pods ask again that wait for room.
+  // A last resize at the end: after it, only the agent itself makes waiting pods ask again.
   yield { atMs: Math.max(lastMs, hours * HOUR_MS - 1), name: drawnPodName(random, pods), change: LEAST };
 }
 

@@ -54,11 +54,11 @@ export interface AgentPluginsOptions extends Pick<HostPlugins, 'plan' | 'world' 
   readonly api: KillApi;
   /** With rights to change the taints of the node. */
   readonly taintsApi: Pick<ApiServer, 'get' | 'patch'>;
-  /** As the API server told it last. */
+  /** As the API server sent it last. */
   readonly node: () => Node | undefined;
-  /** Of the agent: nothing is answered when it is dead. */
+  /** The agent's clock: nothing is answered once the agent is dead. */
   readonly clock: Clock;
-  /** In [0, 1); a source of its own, so that plugins change nothing else that is left to chance. */
+  /** In [0, 1); a random source of its own, so that plugins change nothing else that is drawn. */
   readonly random: () => number;
   readonly witness: PluginWitness;
 }

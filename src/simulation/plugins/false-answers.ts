@@ -12,7 +12,7 @@ import type { Pod } from '../../types/kubernetes.ts';
 import { honestEvictPods, honestThreshold, honestTopPods, named, type Occasion } from './honest-answers.ts';
 import { pick } from './plugins-plan.ts';
 
-/** Pods that a plugin can name beside those that it is shown. */
+/** Pods that a plugin can name although it is not shown them. */
 export interface KnownPods {
   /** All pods that are wanted on the node, and the mirror pods. */
   readonly all: readonly Pod[];
@@ -56,7 +56,7 @@ export function falseEvictPods(occasion: FalseOccasion): GetEvictPodsAnswer<Name
     forceEvict: index % 2 === 0,
     ...(index % 3 === 2 && { gracePeriodSeconds: grace }),
   }));
-  // Named a second time, otherwise than at first.
+  // A pod that is named a second time, with other details.
   const twice = honest.evictPods.slice(0, 1).map((one) => ({ ...one, forceEvict: !one.forceEvict }));
   const condition = drawnFalse(occasion, FALSE_CONDITIONS, 'condition') ?? honest.condition;
   return { evictPods: [...false_, ...honest.evictPods, ...twice], condition };
@@ -90,7 +90,7 @@ export function falseTopPods(occasion: FalseOccasion): TopEvictionPodsAnswer<Nam
   return pick(lies, occasion.random(`${keyOf(occasion)}/top`));
 }
 
-/** Pods as no answer should name them, about half of the kinds that there are; in an order by chance. */
+/** About half of the ways in which no answer should name a pod, in random order. */
 function falseNames(occasion: FalseOccasion): readonly NamedPod[] {
   const { random } = occasion;
   const key = keyOf(occasion);

@@ -1,4 +1,4 @@
-/** What simulated plugins answer as they should: by the pods that they are shown, with wishes that change every minute. */
+/** The correct answers of simulated plugins: about the pods that they are shown, with wishes that change every minute. */
 import { NO_PODS, NOT_MET } from '../../agent/plugins/built-in/plugin-tools.ts';
 import type {
   EvictPod,
@@ -13,7 +13,7 @@ import type { Pod } from '../../types/kubernetes.ts';
 import type { KeyedRandom } from '../resources/growth.ts';
 import { pick } from './plugins-plan.ts';
 
-/** A question, and what its answer is drawn by. */
+/** A question, with the values by which its answer is drawn. */
 export interface Occasion {
   readonly plugin: string;
   readonly now: number;
@@ -37,7 +37,7 @@ const CONDITIONS = ['MemoryHungry', 'MemoryHungry', 'NumaFull', 'Busy_CPU.0'];
 const EFFECTS = [['NoSchedule'], ['PreferNoSchedule', 'NoExecute'], ['NoSchedule', 'NoSchedule'], []];
 const WANTED = 0.6;
 
-/** Wants nothing, and says nothing of the node. */
+/** An answer that wants no pod to end, and reports no condition. */
 export const QUIET = {
   evictPods: (): GetEvictPodsAnswer<NamedPod> => ({ evictPods: [] }),
   thresholdMet: (): ThresholdMetAnswer<NamedPod> => NOT_MET,

@@ -65,7 +65,7 @@ export class PluginFolder {
     };
   }
 
-  /** Each call is a new question to whatever listens there. */
+  /** Each call asks anew whatever plugin listens there. */
   openRegistration(path: string, clock: Clock): RegistrationClient {
     const { random, misbehaves } = this.#options.world;
     const life = this.#there.get(path)?.life;
@@ -118,7 +118,7 @@ export class PluginFolder {
     clock.setTimeout(() => this.#vanishes(socket), keyedMs(THERE_MS, world, `${life}/there`));
   }
 
-  /** One that is there when nothing misbehaves any more stays. */
+  /** A socket that exists when plugins do not misbehave any more stays. */
   #vanishes(socket: SocketPlan): void {
     if (!this.#options.world.misbehaves()) return;
     this.#there.delete(socket.path);

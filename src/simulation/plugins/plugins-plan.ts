@@ -65,7 +65,7 @@ export function drawnPlugins(random: KeyedRandom): PluginsPlan | undefined {
     },
     onTrial: trial.names,
     builtIn,
-    // What listens for the name of a built-in plugin is refused.
+    // A plugin with the name of a built-in one is refused.
     sockets: names.flatMap((name) => drawnSockets(name, random)),
   };
 }
@@ -78,7 +78,7 @@ function drawnSockets(plugin: string, random: KeyedRandom): readonly SocketPlan[
   }));
 }
 
-/** Written as the setting has it, and as the names that it comes to. */
+/** The setting as it is written, and the names that it means. */
 function drawnTrial(
   names: readonly string[],
   random: KeyedRandom,
@@ -107,7 +107,7 @@ export function pick<T>(items: readonly T[], value: number): T {
   return item as T;
 }
 
-/** At least 1 ms. `which` says the longest time, and `share` how much of it: both in [0, 1). */
+/** At least 1 ms. `which` chooses the longest time, and `share` the part of it: both in [0, 1). */
 export function drawnMs(most: readonly number[], which: number, share: number): number {
   return Math.ceil(pick(most, which) * share) || 1;
 }

@@ -10,7 +10,7 @@ type Marks = Pick<Pod['metadata'], 'annotations' | 'labels'>;
 
 const QOS_LEVEL = 'katalyst.kubewharf.io/qos_level';
 const SOFT_EVICT_NOTIFY = 'katalyst.kubewharf.io/pod_soft_evict_notify';
-/** The last one is no level. */
+/** The last one is not a level. */
 const LEVELS = [
   ...Array.from({ length: 5 }, () => undefined),
   'reclaimed_cores',
@@ -56,9 +56,9 @@ const TAINTS: readonly (readonly Taint[])[] = [
   [{ key: 'katalyst.kubewharf.io.example/other', effect: 'NoExecute' }],
 ];
 
-/** Somebody who now and then sets other taints of the node, and at times removes all that are there. */
+/** A user who now and then sets other taints of the node, and at times removes all taints. */
 export class TaintedBySomebody {
-  /** True while this somebody changes the node: the agent is not judged for that. */
+  /** True while this user changes the node: the change does not count against the agent. */
   isAtWork = false;
 
   constructor(api: SimulatedApiServer, world: PluginWorld, clock: Clock) {

@@ -21,11 +21,11 @@ export type AskedCall = 'GetEvictPods' | 'ThresholdMet' | 'GetTopEvictionPods';
 /** A plugin is asked. Returns a function to be called with its answer; undefined: it fails. */
 export interface PluginWitness {
   asked(plugin: string, call: AskedCall, question: PluginQuestion): (answer: unknown) => void;
-  /** A plugin that has been let go is asked. */
+  /** A plugin is asked whose connection was closed. */
   askedClosed(plugin: string): void;
 }
 
-/** What plugins know of the world, and whether they may misbehave in it. */
+/** What plugins know of the simulation, and whether they may misbehave. */
 export interface PluginWorld {
   readonly random: KeyedRandom;
   readonly nodeName: string;
@@ -33,7 +33,7 @@ export interface PluginWorld {
   readonly pods: () => readonly Pod[];
   /** Whether plugins misbehave now. */
   readonly misbehaves: () => boolean;
-  /** Nothing is wanted of any pod any more. */
+  /** Plugins want no pod to end any more. */
   readonly isQuiet: () => boolean;
 }
 
@@ -58,7 +58,7 @@ interface Answers<T> {
 export class SimulatedPlugin implements EvictionPlugin {
   readonly name: string;
   readonly #options: SimulatedPluginOptions;
-  /** Of each question under way: lets it fail. A plugin is asked thousands of times, so none may stay here. */
+  /** Functions that let the questions under way fail. A plugin is asked thousands of times, so each is removed when its question ends. */
   readonly #underWay = new Set<(why: string) => void>();
   #isClosed = false;
   /** By the call. */

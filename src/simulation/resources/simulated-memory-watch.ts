@@ -4,7 +4,7 @@ import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { SimulatedResources } from './simulated-resources.ts';
 
-/** A crossing is told within this time. */
+/** A crossing is reported within this time. */
 const MAX_NOTICE_MS = 250;
 
 export type Watcher = Parameters<EvictionStats['watchMemory']>;

@@ -1,4 +1,4 @@
-/** The figures of a simulated node, as one agent gets them. */
+/** The figures of a simulated node for one agent. */
 import type { EvictionStats } from '../../agent/actors/eviction/eviction-figures.ts';
 import type { MemorySignal } from '../../agent/policies/eviction/signals.ts';
 import type { Clock } from '../../types/clock.ts';
@@ -92,7 +92,7 @@ export class SimulatedStats implements EvictionStats {
     return { stop: () => undefined };
   }
 
-  /** No watch tells anything after this. */
+  /** No watch reports anything after this. */
   close(): void {
     for (const watch of this.#watches) watch.stop();
   }

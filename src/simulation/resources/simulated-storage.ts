@@ -1,4 +1,4 @@
-/** What is on the disks of a simulated node: it follows from the containers, dead ones too, the volumes and the images. */
+/** The usage of the disks of a simulated node. It follows from the containers, dead ones too, the volumes and the images. */
 import type { FileSystemLayout } from '../../agent/policies/eviction/file-system-parts.ts';
 import type { EvictionSignal } from '../../agent/policies/eviction/signals.ts';
 import type { ContainerTruth, SandboxTruth } from '../runtime/witness.ts';

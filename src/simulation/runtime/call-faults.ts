@@ -42,7 +42,7 @@ export interface RuntimeFaults {
 
 export const NO_FAULTS: RuntimeFaults = {};
 
-/** What becomes of a call, as long as its caller waits for the answer. */
+/** The fate of a call, as long as its caller waits for the answer. */
 export interface CallPlan {
   readonly fate: 'answered' | 'failed' | 'untrue' | 'answerLost' | 'hung';
   /** The error's kind, for a call that has failed. */

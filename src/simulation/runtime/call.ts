@@ -9,7 +9,7 @@ import type { RuntimeWitness } from './witness.ts';
 /** The work of a call returns this if the answer comes later, by `complete` or `fail`. */
 export const LATER = Symbol('later');
 
-/** What all calls of a runtime share. */
+/** The parts that all calls of a runtime share. */
 export interface CallHost {
   readonly clock: Clock;
   readonly random: Random;

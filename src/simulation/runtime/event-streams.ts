@@ -24,7 +24,7 @@ export interface EventStreamsOptions {
   readonly pods: () => Iterable<SimulatedPod>;
 }
 
-/** One listener of one client. */
+/** One subscription of one client. */
 export interface EventStream {
   readonly connection: number;
   readonly subscriber: Subscriber<ContainerEvent>;

@@ -33,7 +33,7 @@ import type { Program } from './simulated-program.ts';
 import { execSync, requireRunning, statsOf, stopContainer } from './running-commands.ts';
 import type { SimulatedSandbox } from './simulated-sandbox.ts';
 
-/** What all connections of a runtime share. */
+/** The parts that all connections of a runtime share. */
 export interface ConnectionHost extends CallHost {
   readonly world: World;
   readonly streams: EventStreams;
@@ -43,7 +43,7 @@ export interface ConnectionHost extends CallHost {
   sandboxRuns(sandbox: SimulatedSandbox): void;
 }
 
-/** What a call is about. */
+/** The subject of a call. */
 interface Subject {
   readonly pod: SimulatedPod;
   readonly target?: string;

@@ -14,7 +14,7 @@ import type { ContainerTruth } from './witness.ts';
 const NS_PER_MS = 1e6;
 const SIGKILL_EXIT_CODE = 137;
 
-/** What all containers of a runtime share. */
+/** The parts that all containers of a runtime share. */
 export interface ContainerHost {
   readonly clock: Clock;
   started(container: SimulatedContainer, connection: number | undefined): void;

@@ -1,4 +1,4 @@
-/** Checks at the end, when nothing fails any more, that the API server has been told everything. */
+/** Checks at the end, when nothing fails any more, that the API server has everything. */
 import { isMirrorPod } from '../../../agent/policies/pod/pod-kinds.ts';
 import type { Node, Pod, PodStatus } from '../../../types/kubernetes.ts';
 import { containerStartedAgain, isTerminal } from '../../api/served-pod-rules.ts';
@@ -27,7 +27,7 @@ export interface ApiFinding {
   readonly what: string;
 }
 
-/** The first thing that the API server has not been told, if any. */
+/** The first thing that is missing at the API server, if any. */
 export function findUntold(facts: ApiCheckFacts): ApiFinding | undefined {
   const ready = facts.node?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
   if (ready !== 'True') return { what: `the node is there as Ready ${ready ?? 'unknown'}` };
@@ -54,7 +54,8 @@ function whyWrongMirror({ staticPods, ...facts }: ApiCheckFacts, mirror: Pod): s
     return undefined;
   if (wanted.metadata.uid === uid) {
     const known = facts.statusOf(uid);
-    // As with the kubelet, a next agent knows nothing of a container that was removed, and the server refuses to forget its end.
+    // As with the kubelet, the next agent knows nothing of a container that was removed. The server refuses its status, in which the container has
+    // not ended.
     const isRefused = known && containerStartedAgain(mirror.spec, mirror.status, known) !== undefined;
     return isRefused ? undefined : whyOtherStatus(known, mirror);
   }
@@ -71,7 +72,7 @@ function whyUntold({ hasEnded, statusOf }: ApiCheckFacts, pod: Pod): string | un
   return whyOtherStatus(statusOf(uid), pod);
 }
 
-/** What the API server shows of the pod is what the agent knows of it. */
+/** Why the status at the API server is not the agent's, if so. */
 function whyOtherStatus(known: PodStatus | undefined, { status: told }: Pod): string | undefined {
   if (known === undefined) return undefined;
   for (const part of [phase, restarts, readiness]) {

@@ -77,7 +77,7 @@ export class ApiJudge implements ApiWitness {
     else if (request.target.resource === 'pods' && request.verb !== 'delete') this.#shows(request.target);
   }
 
-  /** The answer will show the pod, also as a status. */
+  /** The answer will show the pod. */
   #shows(target: RequestUnderWay['target']): void {
     const { resource, namespace } = target;
     const name = nameOf(target);
@@ -108,7 +108,7 @@ export class ApiJudge implements ApiWitness {
     if (resource === 'pods') this.#podChanged(before as Pod | undefined, after as Pod | undefined, request);
   }
 
-  /** An agent may write to an object that was made again by what it has read of the former object of that UID. */
+  /** An agent may have read the former object of that UID when it writes to the object that was made again. */
   #madeByUser({ metadata: { namespace, name, uid } }: Pod): void {
     const status = { resource: 'pods', namespace, name, subresource: 'status' } as const;
     if (this.#options.truth.wasMadeAgain(uid)) this.#disturbed.add(apiPath(status));
@@ -138,7 +138,7 @@ export class ApiJudge implements ApiWitness {
     return this.#knownDeleted.get(request) === uid && this.#options.truth.wasMadeAgain(uid);
   }
 
-  /** An agent that finds nothing of a static pod starts it anew. It knows nothing of what an agent before it has written. */
+  /** An agent that finds nothing of a static pod starts it anew, and does not know what an earlier agent has written. */
   #isOfOneLife(uid: string, before: Pod | undefined, { connection }: RequestUnderWay): boolean {
     if (before === undefined || !isMirrorPod(before)) return true;
     return (this.#writers.get(uid) ?? connection) === connection;
@@ -194,12 +194,12 @@ export class LeaseJudge {
     if (this.#since !== undefined) this.#since = this.#options.now();
   }
 
-  /** There is no agent that would renew it. */
+  /** No agent runs that could renew it. */
   abandoned(): void {
     this.#since = undefined;
   }
 
-  /** How much too late the next renewal is by now. */
+  /** By how much the next renewal is late now. */
   get overdueMs(): number {
     const since = this.#since ?? Infinity;
     return Math.max(0, this.#options.now() - since - LEASE_DURATION_MS);
@@ -238,8 +238,8 @@ export class MirrorPodJudge {
   }
 
   /**
-   * One that has ended may be replaced: the same manifest may be wanted again. `isAgreed`: the request is of a time when the static
-   * pod was wanted again, and this mirror pod was of its earlier life.
+   * A mirror pod that has ended may be replaced: the same manifest may be wanted again. `isAgreed`: when the request was sent, the static pod was
+   * wanted again, and this was the mirror pod of its earlier life.
    */
   removed(mirrorPod: Pod, { isAgreed = false } = {}): void {
     const { metadata } = mirrorPod;
@@ -251,13 +251,13 @@ export class MirrorPodJudge {
     const isDeleted = wasDeletedByHand(hash);
     if (wanted === hash && !wasWantedAgain(hash) && !isDeleted)
       this.#violated(hash, `the mirror pod ${name} is deleted, although it is right`);
-    // Another pod of its name may have started: what it has to have is a mirror pod of its own.
+    // Another pod of its name may have started, which must have a mirror pod of its own.
     const isOwn = wanted === undefined || (wanted === hash && isDeleted);
     if (isOwn && isEnding(hash) && !isAgreed)
       this.#violated(hash, `the mirror pod ${name} is deleted before its static pod has ended`);
   }
 
-  /** Whether the mirror pod may go although its static pod is wanted. */
+  /** Whether the mirror pod may be deleted although its static pod is wanted. */
   mayBeReplaced({ metadata }: Pod): boolean {
     const { wantedUID, wasWantedAgain } = this.#options;
     const hash = hashOf(metadata);

@@ -1,4 +1,4 @@
-/** Compares what an agent writes about its pods at the API server with what really runs, and against what was written before. */
+/** Compares what an agent writes about its pods at the API server with what really runs, and with what was written before. */
 import { CONFIG_HASH_ANNOTATION, isMirrorPod } from '../../../agent/policies/pod/pod-kinds.ts';
 import type { CallUnderWay } from '../../runtime/witness.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../../types/kubernetes.ts';
@@ -8,13 +8,13 @@ import { isStart, type RuntimeTruth } from '../pod-states.ts';
 export interface PodObjectTruth {
   readonly runtime: () => RuntimeTruth;
   readonly isMounted: (uid: string) => boolean;
-  /** Something of the pod was started by an abandoned call: no agent may know of it yet. */
+  /** An abandoned call has started something of the pod that no agent may know of yet. */
   readonly mayRunUnknown: (uid: string) => boolean;
   /** The call was begun by an earlier agent, or has been abandoned. */
   readonly isForeign: (call: CallUnderWay) => boolean;
   /** A plugin has chosen the pod: its node may delete it. */
   readonly wasChosen: (uid: string) => boolean;
-  /** The UID was wanted again after its end: the end of its first life may be told when the second one has begun. */
+  /** The UID was wanted again after its end: the end of its first life may be written when the second one has begun. */
   readonly wasMadeAgain: (uid: string) => boolean;
 }
 
@@ -51,8 +51,8 @@ export class PodObjectJudge {
   }
 
   /**
-   * An agent has written another status. `isLate`: it could not know what was written before. `isOfFormerAgent`: it was killed before
-   * this was carried out, and a later agent may have started the pod, of whose end it knows nothing.
+   * An agent has written another status. `isLate`: it could not know what was written before. `isOfFormerAgent`: its agent was killed before the
+   * request was carried out. A later agent may have started the pod, and does not know this status.
    */
   written(
     before: Pod,
@@ -106,7 +106,7 @@ export function localUID(pod: Pod): string {
   return isMirrorPod(pod) ? (annotations[CONFIG_HASH_ANNOTATION] ?? uid) : uid;
 }
 
-/** Everything in a status that never goes back, and does. */
+/** What goes back in a status although it must not. */
 function goingBack(before: PodStatus, after: PodStatus): readonly string[] {
   const went = (what: string, from: unknown, to: unknown) => `${what} from ${String(from)} to ${String(to)}`;
   const found: string[] = [];

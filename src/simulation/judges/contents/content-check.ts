@@ -1,4 +1,4 @@
-/** Checks at the end, when nothing fails any more, that the volumes of pods have what the API server has. */
+/** Checks at the end, when nothing fails any more, that the volumes of pods have the contents of the objects at the API server. */
 import type { Container, Pod } from '../../../types/kubernetes.ts';
 import { referenceKey, referencesOf } from '../../api/pod-references.ts';
 import type { SimulatedDisk } from '../../node/simulated-disk.ts';
@@ -10,7 +10,7 @@ export interface ContentFacts {
   readonly disk: SimulatedDisk;
 }
 
-/** The first object that the pod requires and the API server does not have as the pod needs it, if any. Without it the pod may wait. */
+/** The first object that the pod requires and the API server does not have, or not with all its keys, if any. The pod may wait for it. */
 export function lackedObject({ versions }: ContentFacts, { spec }: Pod): string | undefined {
   const containers: readonly Container[] = [...(spec.initContainers ?? []), ...spec.containers];
   const mounted = new Set(
@@ -57,7 +57,7 @@ function isUpToDate(
 
 const CONTENT = /^(?:configmaps|secrets)\//;
 
-/** A node watches the ConfigMaps and Secrets to which its pods refer, each once. The first watch that should not be, if any. */
+/** A node watches the ConfigMaps and Secrets to which its pods refer, each once. Returns the first needless watch, if any. */
 export function needlessWatch(watched: readonly string[], pods: readonly Pod[]): string | undefined {
   const contents = watched.filter((subject) => CONTENT.test(subject));
   const twice = contents.find((subject, index) => contents.indexOf(subject) !== index);

@@ -17,7 +17,7 @@ export interface ContentJudgeOptions {
   readonly violated: (uid: string, what: string) => void;
 }
 
-/** Every container of a pod of the API server is told where the API server is. */
+/** Every container of a pod of the API server gets the address of the API server. */
 const OF_SERVICES = 'KUBERNETES_SERVICE_HOST';
 
 export class ContentJudge {

@@ -1,4 +1,4 @@
-/** All versions that the simulated API server has had of ConfigMaps and Secrets: what a node has must be one of them. */
+/** All versions that the simulated API server has had of ConfigMaps and Secrets: a node must have one of them. */
 import type { Observable } from 'rxjs';
 import type { ConfigMap } from '../../../types/kubernetes.ts';
 import type { StoredChange, StoredObject } from '../../api/api-store.ts';

@@ -1,4 +1,4 @@
-/** What a simulated pod needs of ConfigMaps and Secrets, and what it gets of one of their versions. */
+/** What a simulated pod needs of ConfigMaps and Secrets, and which contents one of their versions gives it. */
 import type { Container, PodSpec } from '../../../types/kubernetes.ts';
 import type { ContentReference } from '../../api/pod-references.ts';
 import type { Values } from './object-versions.ts';
@@ -11,7 +11,7 @@ export interface ContentNeed {
   readonly items: readonly (readonly [name: string, key: string])[] | undefined;
   /** Before each name. */
   readonly prefix: string;
-  /** Nothing else is beside its contents. */
+  /** There is nothing else beside its contents. */
   readonly isAlone: boolean;
 }
 
@@ -52,7 +52,7 @@ export function contentsBy({ optional, items, prefix }: ContentNeed, values: Val
   return found.length === items.length || optional ? new Map(found) : undefined;
 }
 
-/** Whether of what there is, the need has exactly these contents. */
+/** Whether the need has exactly these contents. */
 export function isMetBy(contents: Values, has: ReadonlyMap<string, string>, need: ContentNeed): boolean {
   if (contents === undefined) return false;
   const { items = [], isAlone } = need;

@@ -1,4 +1,4 @@
-/** Checks eviction against what really runs and what it uses: which pod is evicted when something is short, and one at a time. */
+/** Compares eviction with what really runs and what it uses: which pod is evicted when something is short, and that it is one at a time. */
 import type { EvictionEvent } from '../../../agent/machines/eviction-machine.ts';
 import type { NodeReclaim } from '../../../agent/policies/eviction/file-system-parts.ts';
 import type { Eviction } from '../../../agent/policies/eviction/pass.ts';
@@ -48,7 +48,7 @@ export interface EvictionView {
   readonly conditions: readonly PressureCondition[];
 }
 
-/** The end of a pod that has less time than this is awaited: no other pod is evicted meanwhile. */
+/** While a pod ends that has less time than this, no other pod is evicted. */
 const NEAR_END_SECONDS = 60;
 /** Disk usage takes time to measure; a victim is chosen by figures that are no older than this. */
 const STORAGE_MAX_AGE_MS = 1_000;
@@ -103,7 +103,7 @@ export class EvictionJudge {
   reclaims(what: NodeReclaim): () => void {
     const ended = this.#reclaims.begins(what);
     return () => {
-      // A pass for memory may have begun meanwhile.
+      // Not if a pass for memory has begun meanwhile.
       const isWaitedFor = this.#view?.pass === 'ReclaimingNode';
       ended(isWaitedFor);
       if (isWaitedFor) this.#asks();
@@ -160,7 +160,7 @@ export class EvictionJudge {
     if (begins) this.#begins();
   }
 
-  /** I9: an evicted pod was chosen before, and is told by SyncPodKill. */
+  /** I9: an evicted pod was chosen before, and gets SyncPodKill. */
   killed(tenant: PodRecord, event: KillEvent): void {
     this.#victims.killed(tenant, event);
   }

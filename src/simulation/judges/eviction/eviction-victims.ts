@@ -1,4 +1,4 @@
-/** Checks that each victim is told, ends, and is cleaned up before the next pass. */
+/** Checks that each victim gets SyncPodKill, ends, and is cleaned up before the next pass. */
 import type { Eviction } from '../../../agent/policies/eviction/pass.ts';
 import { EVICTED } from '../../../agent/policies/eviction/eviction-message.ts';
 import type { PodEvent } from '../../../agent/machines/pod-machine.ts';
@@ -16,18 +16,18 @@ export interface EvictionVictimsOptions {
 interface Victim {
   readonly tenant: PodRecord;
   readonly eviction: Eviction;
-  /** Until when it is waited for, Unix ms. */
+  /** Until when eviction waits for it, Unix ms. */
   readonly deadline: number;
   isTold: boolean;
   endedAt: number | undefined;
 }
 
-/** How long the clean-up of an evicted pod is waited for. */
+/** How long eviction waits for the clean-up of an evicted pod. */
 const CLEANUP_PATIENCE_MS = 30_000;
 
 export class EvictionVictims {
   readonly #options: EvictionVictimsOptions;
-  /** By UID, without those that were given up. */
+  /** By UID, without victims for which eviction does not wait any more. */
   readonly #victims = new Map<string, Victim>();
   /** UIDs of victims that did not end in time. */
   readonly #givenUp = new Set<string>();
@@ -51,7 +51,7 @@ export class EvictionVictims {
     });
   }
 
-  /** I9: an evicted pod was chosen before, and is told by SyncPodKill. */
+  /** I9: an evicted pod was chosen before, and gets SyncPodKill. */
   killed(tenant: PodRecord, { options }: KillEvent): void {
     const { podStatus, podTerminationGracePeriodSecondsOverride: graceSeconds } = options ?? {};
     // The other kills of a simulation have no status.
@@ -79,7 +79,7 @@ export class EvictionVictims {
     }
   }
 
-  /** The pass may begin while the pod's actor is still on its way into its last state. */
+  /** The pass may begin while the pod's actor is still entering its last state. */
   #checkCleanedUp(tenant: PodRecord): void {
     queueMicrotask(() => {
       if (tenant.state !== 'Terminated.Finished')

@@ -50,7 +50,7 @@ export class ReclaimJudge {
       : `is evicted after ${done || 'nothing'} was removed, and not ${wanted || 'nothing'}`;
   }
 
-  /** The reclaimer has begun this call. It may not know what came into use after it had listed. */
+  /** The reclaimer has begun this call. It cannot know what came into use after its list. */
   callBegan({ name, target, uid }: CallUnderWay): void {
     if (name === 'RemoveContainer') this.#checkContainer(uid, target);
     if (name === 'StopPodSandbox' || name === 'RemovePodSandbox') this.#checkSandbox(uid, target);

@@ -79,7 +79,7 @@ export class Shortages {
   }
 }
 
-/** Whether less is left than has to be before the shortage is over. */
+/** Whether less is left than ends the shortage. */
 export function isShort({ signal, amount, minReclaim }: ThresholdRule, use: NodeUse): boolean {
   return leftOf(signal, use) < amount + minReclaim;
 }

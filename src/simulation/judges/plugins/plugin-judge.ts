@@ -1,6 +1,6 @@
 /**
- * Checks eviction by plugins: which pods they are shown, what is made of what they answer, and which pods are ended for them. It knows the
- * answers as the plugins gave them, and computes by itself what they come to.
+ * Checks eviction by plugins: which pods they are shown, what follows from their answers, and which pods are ended for them. It knows the answers as
+ * the plugins gave them, and computes by itself what follows.
  */
 import type { EvictionPluginsEvent } from '../../../agent/machines/eviction-plugins-machine.ts';
 import type {
@@ -114,11 +114,11 @@ export class PluginJudge implements PluginWitness {
 
   askedClosed(plugin: string): void {
     const { now } = this.#options;
-    // What comes later in a pass may concern a plugin that has gone meanwhile.
+    // A later question in a pass may be to a plugin that has gone meanwhile.
     if (this.#pass?.beganAt === now()) this.#violated(NODE, `${plugin} is asked after it was let go`);
   }
 
-  /** The chart of the plugins hears this. */
+  /** The chart of the plugins gets this event. */
   hears(event: EvictionPluginsEvent): void {
     if (event.type === 'PASS_DUE') this.#passBegins();
     if (event.type === 'CHOSEN' && this.#pass)
@@ -128,7 +128,7 @@ export class PluginJudge implements PluginWitness {
       );
   }
 
-  /** The chart has gone on after that event. */
+  /** The chart has handled that event. */
   shows(event: EvictionPluginsEvent): void {
     if (event.type !== 'CHOSEN' || this.#pass === undefined) return;
     const { conditionTransitionPeriodMs: periodMs } = this.#options.truth.plan.settings;
@@ -171,7 +171,7 @@ export class PluginJudge implements PluginWitness {
     this.#pass = { beganAt: now(), shown, questions: [], isOver: false };
   }
 
-  /** Plugins see the pods that go on, all of them, and not those that are kept from them. */
+  /** Plugins see all pods that go on, but not those that settings hide from them. */
   #checkShown(
     { shown, beganAt }: Pass,
     { plugin, call, atMs }: AskedQuestion,
@@ -243,7 +243,7 @@ export class PluginJudge implements PluginWitness {
     }
   }
 
-  /** What plugins want that are not on trial. */
+  /** The wishes of plugins that are not in a dry run. */
   #wishes(
     { questions }: Pass,
     confirmed: ReadonlyMap<string, ConfirmedThreshold>,
@@ -271,7 +271,7 @@ export class PluginJudge implements PluginWitness {
       this.#violated(subject, `is ended for ${plugin}, which has not named it in this pass`);
   }
 
-  /** Of the pods that need not go, one goes, and no other is less important. */
+  /** Of the pods that need not go, only the least important one goes. */
   #checkCandidate(ending: readonly { readonly uid: string }[], wishes: ReadonlyMap<string, Wish>): void {
     const candidates = [...wishes.values()].filter(({ isForced, pod }) => !isForced && !wantsNotice(pod));
     const chosen = ending.flatMap(({ uid }) => {
@@ -287,7 +287,7 @@ export class PluginJudge implements PluginWitness {
       this.#violated(first.record, `is ended, though ${other.pod.metadata.name} is less important`);
   }
 
-  /** There is room in the burst: whoever is to go in any case goes, and one of the candidates. */
+  /** If the burst has room, all pods go that must go, and one of the candidates. */
   #checkNobodyForgotten(
     ending: readonly { readonly uid: string }[],
     wishes: ReadonlyMap<string, Wish>,

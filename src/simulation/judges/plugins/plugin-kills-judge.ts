@@ -1,4 +1,4 @@
-/** Compares the ends of pods that plugins have chosen with the choices: none is ended unchosen, none twice, each is told, each ends. */
+/** Compares the ends of pods for plugins with the choices: only chosen pods are ended, each once, each gets its kill, each ends. */
 import type { PodEvent } from '../../../agent/machines/pod-machine.ts';
 import { isEndingOrEnded, type PodRecord } from '../pod-records.ts';
 import { isTerminated } from '../pod-states.ts';
@@ -22,7 +22,7 @@ interface Order {
 
 const TEXT = /^Eviction plugin (\S+) chose this pod: /;
 
-/** Whether a plugin has chosen the pod that is killed, by what its status is to say. */
+/** Whether a kill is for a plugin, by the status that it sets. */
 export function isOfPlugin({ options }: KillEvent): boolean {
   return TEXT.test(options?.podStatus?.message ?? '');
 }

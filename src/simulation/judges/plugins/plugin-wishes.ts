@@ -39,7 +39,7 @@ export interface Wish {
   readonly pod: Pod;
   /** Names of the plugins that named it. */
   readonly plugins: Set<string>;
-  /** What it was named for: a threshold's scope, or `soft`. Of several, the agent keeps one. */
+  /** Why it was named: a threshold's scope, or `soft`. Of several, the agent keeps one. */
   readonly scopes: Set<string>;
   /** One of them wants it gone in any case. */
   isForced: boolean;
@@ -63,7 +63,7 @@ export interface ConfirmedThreshold {
 const QOS_LEVEL = 'katalyst.kubewharf.io/qos_level';
 const SOFT_EVICT_NOTIFY = 'katalyst.kubewharf.io/pod_soft_evict_notify';
 
-/** By UID: what these plugins want, as far as it counts. */
+/** By UID: the wishes of these plugins that count. */
 export function wishesOf(asked: readonly AskedQuestion[], facts: WishFacts): ReadonlyMap<string, Wish> {
   const wishes = new Map<string, Wish>();
   const add = (question: AskedQuestion, { pod, gracePeriodSeconds, forceEvict, scope }: Named) => {
@@ -123,7 +123,7 @@ export function metCondition(question: AskedQuestion): PluginCondition | undefin
   return isKnown && /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/.test(name) ? answer.condition : undefined;
 }
 
-/** Of two candidates, the first is to go before the second, for whatever each was named. */
+/** Whether the first of two candidates must go before the second, for whatever reason each was named. */
 export function isLessImportant({ pod: one, scopes }: Wish, { pod: other, scopes: others }: Wish): boolean {
   const ranks = (pod: Pod) => [level(pod) === 'reclaimed_cores' ? 0 : 1, pod.spec.priority ?? -Infinity];
   const [mine, theirs] = [ranks(one), ranks(other)];

@@ -6,7 +6,7 @@ const PREFIX = 'katalyst.kubewharf.io/';
 
 /** Judges all agents of a node: taints outlive an agent. */
 export class TaintJudge {
-  /** Whether there was ever such a taint, from whomever. */
+  /** Whether there ever was such a taint, whoever set it. */
   hadNoExecute = false;
   readonly #violated: (what: string) => void;
   /** Keys and effects of all conditions that counted at any time. */
