@@ -75,9 +75,9 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
     name: 'memory-waits-for-disk',
     breaks: 'Memory that becomes short waits for what is being removed from the disk (eviction)',
     file: CHART,
-    find: `            description: 'Memory has become short: it does not wait for the removal',
+    find: `            description: 'Memory has become short, and does not wait for the removal',
             guard: 'isMemoryDue',`,
-    replace: `            description: 'Memory has become short: it does not wait for the removal',
+    replace: `            description: 'Memory has become short, and does not wait for the removal',
             guard: 'isObserving',`,
   },
   {

@@ -56,7 +56,7 @@ interface Chance {
   readonly random: number;
 }
 
-/** The request is to be approved and signed. */
+/** The request waits to be approved and signed. */
 export interface Sent extends Timed {
   readonly name: string;
 }
@@ -209,7 +209,7 @@ export const certificateMachine = setup({
   },
 }).createMachine({
   id: 'certificate',
-  description: 'One certificate of the node, asked for at the API server',
+  description: 'One certificate of the node, requested from the API server',
   context: initialContext,
   type: 'parallel',
   states: {
@@ -228,7 +228,7 @@ export const certificateMachine = setup({
           },
         },
         AwaitingAddresses: {
-          description: 'The node has no IP address yet: a certificate without one is not signed',
+          description: 'Waits for the node to have an IP address: a certificate without one is not signed',
           on: {
             TEMPLATE: [
               { guard: 'needsOther', actions: ['recordTemplate', 'enter'], target: 'Requesting' },
@@ -237,7 +237,7 @@ export const certificateMachine = setup({
           },
         },
         Settled: {
-          description: 'There is a certificate; before it expires, another one is asked for',
+          description: 'There is a certificate; another one is requested before it expires',
           invoke: {
             id: 'untilRenewal',
             src: 'untilRenewal',
@@ -272,7 +272,7 @@ export const certificateMachine = setup({
           on: { TEMPLATE: OTHER_TEMPLATE },
         },
         AwaitingCertificate: {
-          description: 'The request is to be approved and signed',
+          description: 'The request waits to be approved and signed',
           invoke: {
             id: 'awaitCertificate',
             src: 'awaitCertificate',
@@ -281,7 +281,7 @@ export const certificateMachine = setup({
             onError: FAILED,
           },
           always: {
-            description: 'What was asked for is not what is needed any more',
+            description: 'The certificate must name something else by now',
             guard: 'isOutdated',
             actions: ['enter'],
             target: 'Requesting',
@@ -318,7 +318,7 @@ export const certificateMachine = setup({
             ],
           },
         },
-        Unwatched: { description: 'The agent goes on without this certificate' },
+        Unwatched: { description: 'The agent does not need this certificate' },
         Valid: {
           description: 'There is a certificate that has not expired',
           invoke: {
@@ -327,13 +327,13 @@ export const certificateMachine = setup({
             input: ownContext,
             onDone: [
               { guard: 'hasExpired', actions: ['recordLoss', 'reportMissing'], target: 'Missing' },
-              { description: 'It has been renewed meanwhile', target: 'Valid', reenter: true },
+              { description: 'The certificate has been renewed meanwhile', target: 'Valid', reenter: true },
             ],
           },
         },
         Missing: {
           description:
-            'There is no valid certificate: after five minutes the agent ends, if the server refuses to give one',
+            'There is no valid certificate: after five minutes the agent ends, if the server goes on refusing one',
           invoke: {
             id: 'untilGivenUp',
             src: 'untilGivenUp',
@@ -344,7 +344,7 @@ export const certificateMachine = setup({
         },
         Overdue: {
           description:
-            'The server has not refused to give a certificate, or does not answer: the agent goes on',
+            'There is no valid certificate, but the server has not refused one, or does not answer: the agent goes on',
           on: {
             'xstate.done.actor.awaitCertificate': { target: 'Valid' },
             'xstate.error.actor.sendRequest': { guard: 'wasRefused', target: 'GivenUp' },
@@ -352,7 +352,7 @@ export const certificateMachine = setup({
           },
         },
         GivenUp: {
-          description: 'Only another start can help: with other credentials',
+          description: 'There is no valid certificate: only another start with other credentials helps',
           entry: ['giveUp'],
         },
         Stopped: { type: 'final' },

@@ -65,7 +65,7 @@ export const connectionMachine = setup({
   states: {
     Waiting: {
       description:
-        'Waits for an answer: none has come yet, or the latest request got none. Running pods go on, and what is to be told waits',
+        'The API server has not answered yet, or did not answer the latest request. Running pods go on, and writes to it wait',
       on: {
         ANSWERED: { actions: ['reportConnected', 'recordChange'], target: 'Connected' },
         UNAUTHORIZED: { actions: ['reportUnauthorized', 'recordChange'], target: 'Unauthorized' },
@@ -84,7 +84,7 @@ export const connectionMachine = setup({
     },
     Unauthorized: {
       description:
-        'The server answers, and does not accept the credentials: waits for others, from a new certificate, a token file or a plugin',
+        'The server answers, but does not accept the credentials. Waits for others, from a new certificate, a token file or a plugin',
       on: {
         ANSWERED: { actions: ['reportConnected', 'recordChange'], target: 'Connected' },
         UNAUTHORIZED: { actions: ['recordProblem'] },

@@ -171,7 +171,7 @@ export const csiVolumeMachine = setup({
       },
     },
     Attaching: {
-      description: 'A controller is to attach it to this node, unless its driver needs none',
+      description: 'Waits for a controller to attach it to this node, unless its driver needs no attachment',
       invoke: {
         id: 'attach',
         src: 'attach',
@@ -189,7 +189,7 @@ export const csiVolumeMachine = setup({
       },
     },
     Staging: {
-      description: 'The driver makes it ready for the pods of this node',
+      description: 'The driver makes it ready for pods of this node',
       invoke: {
         id: 'stage',
         src: 'stage',
@@ -203,7 +203,7 @@ export const csiVolumeMachine = setup({
       on: { WANTED: { actions: ['recordWish'] } },
     },
     Staged: {
-      description: 'Pods can have it',
+      description: 'It is ready for pods',
       on: {
         WANTED: { actions: ['recordWish'] },
         LEFT: [
@@ -213,12 +213,12 @@ export const csiVolumeMachine = setup({
       },
     },
     Failed: {
-      description: 'It cannot be had. The next try of a pod that wants it begins anew',
+      description: 'It could not be attached or staged. The next try of a pod that wants it begins again',
       always: { guard: 'isUnused', target: 'Unstaging' },
       on: { WANTED: { actions: ['recordWish', 'recordTime'], target: 'Attaching' } },
     },
     Unstaging: {
-      description: 'No pod uses it: what the driver has staged, or may have, is given up',
+      description: 'No pod uses it: the driver unstages it, even if it is not certain that it is staged',
       invoke: {
         id: 'unstage',
         src: 'unstage',
@@ -232,7 +232,7 @@ export const csiVolumeMachine = setup({
       on: { WANTED: { actions: ['recordWish'] } },
     },
     UnstageFailed: {
-      description: 'The driver could not give it up. It is asked again, unless a pod wants the volume',
+      description: 'The driver could not unstage it. That is tried again, unless a pod wants the volume',
       always: { guard: 'isWanted', actions: ['forgetFailures'], target: 'Attaching' },
       after: { backOff: { target: 'Unstaging' } },
       on: {
@@ -241,7 +241,7 @@ export const csiVolumeMachine = setup({
       },
     },
     Gone: {
-      description: 'Nothing of it is on this node',
+      description: 'It is not on this node any more',
       type: 'final',
       entry: ['forget'],
     },

@@ -153,7 +153,8 @@ export const devicePluginMachine = setup({
   },
 }).createMachine({
   id: 'devicePlugin',
-  description: 'The device plugin of one resource: whether it serves, and how long it is waited for',
+  description:
+    'The device plugin of one resource: whether it serves, and how long the node waits for it when it is gone',
   context: initialContext,
   initial: 'Gone',
   on: {
@@ -179,7 +180,7 @@ export const devicePluginMachine = setup({
       on: { SOCKET_GONE: { guard: 'isOfPlugin', actions: ['recordEnd'], target: 'Gone' } },
     },
     Connected: {
-      description: 'It tells its devices as long as it lives',
+      description: 'It is connected, and lists its devices',
       initial: 'Listing',
       invoke: {
         id: 'listen',
@@ -191,7 +192,7 @@ export const devicePluginMachine = setup({
       on: { SOCKET_GONE: { guard: 'isOfPlugin', actions: ['recordEnd'], target: 'Gone' } },
       states: {
         Listing: {
-          description: 'Its first list of devices is awaited: there is none to hand out',
+          description: 'It has not listed its devices yet: none can be handed out',
           on: { LISTED: { actions: ['recordDevices', 'reportServing'], target: 'Serving' } },
         },
         Serving: {
@@ -203,7 +204,7 @@ export const devicePluginMachine = setup({
         },
         Replacing: {
           description:
-            'Another plugin has registered, and is asked what it can do: until it has answered, this one goes on serving',
+            'Another plugin has registered, and is asked what it can do. This one serves until the other has answered',
           invoke: {
             id: 'connect',
             src: 'connect',
@@ -241,12 +242,12 @@ export const devicePluginMachine = setup({
     },
     Gone: {
       description:
-        'No plugin serves the resource: its devices are not handed out. The node keeps its capacity for a while',
+        "No plugin serves the resource: its devices are not handed out. The node's capacity still has them for a while",
       entry: ['disconnect', 'reportGone'],
       after: { grace: { target: 'Forgotten' } },
     },
     Forgotten: {
-      description: 'No plugin has registered again in time: the node has none of the resource any more',
+      description: 'No plugin has registered again in time: the node has no devices of the resource any more',
       type: 'final',
       entry: ['forget'],
     },

@@ -109,13 +109,13 @@ export const draDriverMachine = setup({
 }).createMachine({
   id: 'draDriver',
   description:
-    'A DRA driver on this node: whether it can be asked, and for how long the cluster counts on its devices',
+    'A DRA driver on this node: whether it is connected, and for how long the cluster counts on its devices',
   context: initialContext,
   initial: 'Away',
   on: { STOP: { target: '.Stopped' } },
   states: {
     Connected: {
-      description: 'It can be asked',
+      description: 'It is connected',
       entry: ['reportConnected'],
       invoke: {
         id: 'stay',
@@ -129,7 +129,8 @@ export const draDriverMachine = setup({
       },
     },
     Away: {
-      description: 'It cannot be asked. A driver that restarts finds the cluster as it was',
+      description:
+        'It is not connected. Its ResourceSlices stay for a while, so that a driver that restarts finds them unchanged',
       type: 'parallel',
       always: { guard: 'isOver', target: 'Forgotten' },
       states: {
@@ -151,7 +152,7 @@ export const draDriverMachine = setup({
               },
             },
             Pausing: {
-              description: 'Nobody listens at its socket. It is connected again after a pause',
+              description: 'It does not listen at its socket. The connection is tried again after a pause',
               after: { reconnect: { target: 'Connecting' } },
             },
           },
@@ -164,12 +165,12 @@ export const draDriverMachine = setup({
           initial: 'Kept',
           states: {
             Kept: {
-              description: 'The cluster still counts on its devices',
+              description: 'Its ResourceSlices are kept for a while: the cluster still counts on its devices',
               after: { grace: { target: 'Removing' } },
             },
             Removing: {
               description:
-                'Its ResourceSlices of this node are being deleted: no more pods are to come for its devices',
+                'Its ResourceSlices of this node are being deleted, so that no more pods are scheduled for its devices',
               invoke: {
                 id: 'removeSlices',
                 src: 'removeSlices',
@@ -177,13 +178,13 @@ export const draDriverMachine = setup({
                 onDone: { actions: ['recordRemoval'], target: 'Removed' },
               },
             },
-            Removed: { description: 'The cluster has none of its devices on this node' },
+            Removed: { description: 'Its ResourceSlices of this node are deleted' },
           },
         },
       },
     },
     Forgotten: {
-      description: 'It has no socket, and nothing of it is left',
+      description: 'It is gone, and so are its ResourceSlices',
       type: 'final',
       entry: ['forget'],
     },

@@ -23,7 +23,7 @@ const PID: OfCondition = { condition: 'PIDPressure' };
 
 export const evictionMachine = evictionSetup.createMachine({
   id: 'eviction',
-  description: 'Ending pods before the node runs out of something',
+  description: 'Ends pods before the node runs out of a resource',
   context: INITIAL_CONTEXT,
   type: 'parallel',
   on: {
@@ -31,24 +31,25 @@ export const evictionMachine = evictionSetup.createMachine({
   },
   states: {
     Pass: {
-      description: 'The node is measured once, and what is short is reclaimed',
+      description: 'The node is measured once, and a resource that is short is reclaimed',
       initial: 'Observing',
       on: { STOP: { target: '.Stopped' } },
       states: {
         Observing: {
           description:
-            'Waits until memory or everything is due to be measured: the regions of Schedule say why',
+            'The node is not being measured. The regions of Schedule say when memory or everything is due to be measured',
           always: [
             { guard: 'isMemoryDue', target: 'Evaluating.Memory' },
             { guard: 'isEverythingDue', target: 'Evaluating.Everything' },
           ],
         },
         Evaluating: {
-          description: 'The node is being measured, and the figures are held against the thresholds',
+          description: 'The node is being measured, and the figures are compared with the thresholds',
           initial: 'Everything',
           states: {
             Memory: {
-              description: 'Neither the runtime nor a disk is asked: the answer comes at once',
+              description:
+                'Memory is being measured. That takes no time, since neither the runtime nor a disk is read',
               entry: ['raiseMeasuringMemory', 'measureMemory'],
             },
             Everything: {
@@ -56,7 +57,7 @@ export const evictionMachine = evictionSetup.createMachine({
               on: {
                 MEMORY_SHORT: {
                   description:
-                    'Goes on with the figures that are there: memory does not wait for a slow disk',
+                    'Goes on with the figures that are known: memory does not wait for a slow disk',
                   actions: ['hurryMeasurement'],
                 },
                 MEMORY_STALLED: { actions: ['hurryMeasurement'] },
@@ -67,7 +68,8 @@ export const evictionMachine = evictionSetup.createMachine({
           on: {
             EVALUATED: [
               {
-                description: 'Pods that exceed limits of their own are evicted first, whatever else is short',
+                description:
+                  'Pods that exceed limits of their own are evicted first, whichever resource is short',
                 guard: 'isOverLimit',
                 actions: ['recordEvaluation', 'recordOverLimit'],
                 target: 'Evicting',
@@ -88,7 +90,7 @@ export const evictionMachine = evictionSetup.createMachine({
             'Dead containers and unused images are removed before any pod; then the node is measured again',
           entry: ['reclaimNode'],
           always: {
-            description: 'Memory has become short: it does not wait for the removal',
+            description: 'Memory has become short, and does not wait for the removal',
             guard: 'isMemoryDue',
             target: 'Evaluating.Memory',
           },
@@ -110,7 +112,7 @@ export const evictionMachine = evictionSetup.createMachine({
                 target: 'Evicting',
               },
               {
-                description: 'No pod may be evicted, or a pod is ending already and its end is awaited',
+                description: 'No pod may be evicted, or eviction waits for a pod that is ending already',
                 actions: ['recordChoice', 'reportChoice'],
                 target: 'Observing',
               },
@@ -119,7 +121,7 @@ export const evictionMachine = evictionSetup.createMachine({
           },
         },
         Evicting: {
-          description: 'Pods have been asked to end: waits until each has ended, or has taken too long',
+          description: 'Waits until each evicted pod has ended, or has taken too long',
           entry: ['endPods'],
           on: {
             POD_ENDED: [
@@ -144,7 +146,7 @@ export const evictionMachine = evictionSetup.createMachine({
         },
         CleaningUp: {
           description:
-            'What the pods had on the local disk is being removed: until then the disk looks fuller than it is',
+            'Volumes and cgroups of the evicted pods are being removed: until then the disk looks fuller than it will be',
           entry: ['awaitCleanup'],
           after: { cleanupPatience: { actions: ['raiseCleanedUp'] } },
           on: {
@@ -156,7 +158,7 @@ export const evictionMachine = evictionSetup.createMachine({
     },
     Schedule: {
       description:
-        'What is due to be measured, and why. What comes due during a pass is measured when the pass is over',
+        'When memory and everything are due to be measured. A measurement that comes due during a pass follows the pass',
       type: 'parallel',
       states: {
         Memory: {
@@ -190,7 +192,8 @@ export const evictionMachine = evictionSetup.createMachine({
               description: 'The figures show that memory is short',
               on: {
                 RELIEVED: {
-                  description: 'By the figures for the ranking it is over; it may be back a moment later',
+                  description:
+                    'By the figures for the ranking memory is not short any more; it may be again a moment later',
                   guard: 'hasDoubtsLeft',
                   target: 'InDoubt',
                 },
@@ -198,7 +201,7 @@ export const evictionMachine = evictionSetup.createMachine({
             },
             InDoubt: {
               description:
-                'The watch told that memory is short, the figures do not show it: it is measured again soon',
+                'The watch reported that memory is short, but the figures do not show it: memory is measured again soon',
               entry: ['spendDoubt'],
               after: { doubt: { target: 'Due' } },
               on: {
@@ -211,7 +214,7 @@ export const evictionMachine = evictionSetup.createMachine({
         },
         Everything: {
           description:
-            'When memory, disks and process IDs are measured, and local storage of pods that have limits of it',
+            'When memory, disks and process IDs are measured, and the local storage of pods that have limits for it',
           initial: 'Waiting',
           on: {
             IO_STALLED: { target: '.Due' },
@@ -222,18 +225,18 @@ export const evictionMachine = evictionSetup.createMachine({
           },
           states: {
             Waiting: {
-              description: 'Everything was measured less than a period ago',
+              description: 'The next measurement waits until a period is over',
               after: { period: { target: 'Due' } },
             },
             Due: {
               on: { MEASURING_EVERYTHING: { target: 'Measuring' } },
             },
             Measuring: {
-              description: 'Lasts as long as the pass does: the period begins after it',
+              description: 'A pass is under way: the period begins after it',
               always: { guard: 'isObserving', target: 'Waiting' },
               on: {
                 MEASURING_MEMORY: {
-                  description: 'Memory has ended the pass before it was over',
+                  description: 'A pass for memory alone begins before this pass is over',
                   target: 'Waiting',
                 },
               },
@@ -244,7 +247,7 @@ export const evictionMachine = evictionSetup.createMachine({
       },
     },
     Pressure: {
-      description: 'The conditions of the node, each by itself',
+      description: 'The pressure conditions of the node',
       type: 'parallel',
       states: {
         Memory: {
@@ -274,7 +277,7 @@ export const evictionMachine = evictionSetup.createMachine({
                   on: { EVALUATED: { guard: { type: 'isLingering', params: MEMORY }, target: 'Lingering' } },
                 },
                 Lingering: {
-                  description: 'The pressure is over, the transition period is not',
+                  description: 'The pressure is over, but its transition period is not',
                   on: { EVALUATED: { guard: { type: 'isObserved', params: MEMORY }, target: 'Observed' } },
                 },
               },
@@ -308,7 +311,7 @@ export const evictionMachine = evictionSetup.createMachine({
                   on: { EVALUATED: { guard: { type: 'isLingering', params: DISK }, target: 'Lingering' } },
                 },
                 Lingering: {
-                  description: 'The pressure is over, the transition period is not',
+                  description: 'The pressure is over, but its transition period is not',
                   on: { EVALUATED: { guard: { type: 'isObserved', params: DISK }, target: 'Observed' } },
                 },
               },
@@ -342,7 +345,7 @@ export const evictionMachine = evictionSetup.createMachine({
                   on: { EVALUATED: { guard: { type: 'isLingering', params: PID }, target: 'Lingering' } },
                 },
                 Lingering: {
-                  description: 'The pressure is over, the transition period is not',
+                  description: 'The pressure is over, but its transition period is not',
                   on: { EVALUATED: { guard: { type: 'isObserved', params: PID }, target: 'Observed' } },
                 },
               },

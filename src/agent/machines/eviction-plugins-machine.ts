@@ -122,7 +122,7 @@ export const evictionPluginsMachine = setup({
   },
 }).createMachine({
   id: 'evictionPlugins',
-  description: 'Asking eviction plugins, and ending the pods that the rules choose by their answers',
+  description: 'Asks eviction plugins, and ends the pods that the rules choose by their answers',
   context: initialContext,
   initial: 'Waiting',
   states: {
@@ -133,7 +133,7 @@ export const evictionPluginsMachine = setup({
       on: {
         PASS_DUE: [
           {
-            description: 'No plugin is there: thresholds are not met any more, conditions go in time',
+            description: 'There is no plugin: thresholds are not met any more, and conditions end in time',
             guard: 'asksNone',
             actions: ['beginPass'],
             target: 'Choosing',
@@ -144,7 +144,7 @@ export const evictionPluginsMachine = setup({
     },
     Collecting: {
       description:
-        'All plugins are asked at once which pods should go and whether their threshold is met, each with its own deadline. One whose threshold has been met for its grace period is asked for pods as well: for one if it is hard, for candidates if it is soft',
+        'All plugins are asked at once which pods should go and whether their threshold is met, each with a deadline of its own. A plugin whose threshold has been met for its grace period is also asked for pods: for one pod if the threshold is hard, for candidates if it is soft',
       entry: ['askPlugins'],
       on: {
         PLUGIN_ANSWERED: [
@@ -155,7 +155,7 @@ export const evictionPluginsMachine = setup({
     },
     Choosing: {
       description:
-        'Thresholds count from the pass in which they were first observed, conditions for the transition period after the last one. The rules choose among all pods that plugins have named',
+        'The rules choose among the pods that plugins have named. A threshold counts from the pass in which it was first met. A condition counts for the transition period after it was last observed',
       entry: ['recordObservations', 'reportObservations', 'choosePods'],
       on: {
         CHOSEN: [
@@ -166,7 +166,7 @@ export const evictionPluginsMachine = setup({
     },
     Killing: {
       description:
-        'A burst of the chosen pods is handed over to be ended; the others of an earlier choice are withdrawn',
+        'Some of the chosen pods, as many as a burst allows, are being handed over to be ended; the choice of the others is dropped',
       entry: ['endPods'],
       on: {
         HANDED_OVER: { target: 'Waiting' },

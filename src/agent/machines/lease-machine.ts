@@ -138,7 +138,7 @@ export const leaseMachine = setup({
     NODE_KNOWN: [
       { guard: 'isKnownNode' },
       {
-        description: 'Also if the Node object was made anew: its lease is deleted with the former object',
+        description: 'Also if the Node object was made anew: the lease was deleted with the former object',
         actions: ['recordNode'],
         target: '.Ensuring',
       },
@@ -147,7 +147,8 @@ export const leaseMachine = setup({
   },
   states: {
     AwaitingNode: {
-      description: 'The Node object, which owns the lease, is not known yet, or is of another machine',
+      description:
+        'Waits for the Node object, which owns the lease. It is not known yet, or belongs to another machine',
     },
     Ensuring: {
       description: 'The lease is read, and created if there is none',
@@ -167,11 +168,11 @@ export const leaseMachine = setup({
       },
     },
     BackingOff: {
-      description: 'The lease could be neither read nor created: waits before the next try',
+      description: 'The lease could be neither read nor created. That is tried again after a while',
       after: { backOff: { target: 'Ensuring' } },
     },
     Renewing: {
-      description: 'The lease is written with a new time, several times at once if that fails',
+      description: 'The lease is being renewed; a write that fails is repeated at once, several times',
       invoke: {
         id: 'renewLease',
         src: 'renewLease',
@@ -191,7 +192,7 @@ export const leaseMachine = setup({
             target: 'Ensuring',
           },
           {
-            description: 'It has been read for this renewal, and could not be written either',
+            description: 'The lease was read again for this renewal, and still could not be written',
             actions: ['reportFailure', 'recordFailure', 'endRound'],
             target: 'Waiting',
           },
@@ -199,7 +200,7 @@ export const leaseMachine = setup({
       },
     },
     Waiting: {
-      description: 'The lease was renewed, or could not be renewed: waits for the time of the next renewal',
+      description: 'Waits for the time of the next renewal, whether or not the last one succeeded',
       after: { renewal: { target: 'Renewing' } },
     },
     Stopped: { type: 'final' },

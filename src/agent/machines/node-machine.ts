@@ -204,11 +204,12 @@ export const nodeMachine = setup({
       },
     },
     Beginning: {
-      description: 'The Node object is of this machine, or free, as far as is known',
+      description:
+        'The Node object is about to be registered. As far as is known, it does not belong to another machine',
       always: [{ guard: 'registersItself', target: 'Registering' }, { target: 'AwaitingNode' }],
     },
     Registering: {
-      description: 'The Node object is created; if it exists, it is made to fit this node',
+      description: 'The Node object is created, or is made to fit this node if it exists',
       initial: 'BackingOff',
       on: {
         OTHER_MACHINE: { actions: ['recordOther', 'reportOther'], target: 'OtherMachine' },
@@ -234,14 +235,14 @@ export const nodeMachine = setup({
     },
     AwaitingNode: {
       description:
-        'The Node object does not exist, and this node does not make it: it does not register itself, or the object was deleted',
+        'The Node object does not exist, and something else must create it: this node does not register itself, or the object was deleted',
       initial: 'Looking',
       on: {
         OTHER_MACHINE: { actions: ['recordOther', 'reportOther'], target: 'OtherMachine' },
       },
       states: {
         Looking: {
-          description: 'The server is asked for the object',
+          description: 'The object is being read from the server',
           entry: ['lookForNode'],
           on: {
             NODE_FOUND: { actions: ['recordNode'], target: '#node.Registered' },
@@ -261,7 +262,7 @@ export const nodeMachine = setup({
       },
     },
     Registered: {
-      description: 'The Node object exists and is of this machine: it is kept up to date',
+      description: 'The Node object exists and belongs to this machine: it is kept up to date',
       tags: ['isRegistered'],
       entry: ['tellRegistered'],
       initial: 'Reporting',
@@ -276,13 +277,13 @@ export const nodeMachine = setup({
       },
       states: {
         Reporting: {
-          description: 'The status is built, and sent if it has changed or the last report is old',
+          description: 'The status is being built, and written if it has changed or the last report is old',
           entry: ['beginReport', 'report'],
           on: {
             REPORT_NOW: { actions: ['noteNews'] },
             REPORTED: [
               {
-                description: 'It was built before the latest change',
+                description: 'The reported status does not contain the latest change',
                 guard: 'mustReportAgain',
                 actions: ['recordReport', 'tellRegistered'],
                 target: 'Reporting',
@@ -307,7 +308,7 @@ export const nodeMachine = setup({
           },
         },
         AwaitingReadiness: {
-          description: 'The agent has just started, and the node is not Ready yet: it is looked at often',
+          description: 'The agent has just started, and the node is not Ready yet: its status is built often',
           entry: ['armLook', 'armQuickLook'],
           exit: ['disarmTimers'],
           on: {
@@ -332,11 +333,11 @@ export const nodeMachine = setup({
     },
     OtherMachine: {
       description:
-        'The Node object is of another machine, which renews its lease: it is not written, until that machine stops',
+        'The Node object belongs to another machine, which renews its lease. This agent does not write the object until that machine stops',
       initial: 'Looking',
       states: {
         Looking: {
-          description: 'The server is asked for the object and its lease',
+          description: 'The object and its lease are being read from the server',
           entry: ['lookAtOther'],
           on: {
             OTHER_SEEN: [
@@ -351,7 +352,7 @@ export const nodeMachine = setup({
             NODE_MISSING: { actions: ['recordBeginning'], target: '#node.Beginning' },
             LOOK_FAILED: {
               description:
-                'The other machine may not have reached the server either: its silence says nothing',
+                'The other machine may not have reached the server either: a lease that was not renewed proves nothing',
               actions: ['reportFailure', 'recordFailure', 'forgetSighting'],
               target: 'Waiting',
             },

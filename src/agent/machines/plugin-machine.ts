@@ -111,12 +111,13 @@ export const pluginMachine = setup({
   },
   states: {
     Registering: {
-      description: 'It is there, and is not asked for pods yet',
+      description: 'Its socket is there, but it is not registered yet',
       initial: 'Asking',
       exit: ['endCall'],
       states: {
         Asking: {
-          description: 'It is asked for its type, its name and its versions. A built-in one is taken at once',
+          description:
+            'It is asked for its type, its name and its versions. A built-in plugin is registered at once',
           entry: ['askPlugin'],
           on: {
             ACCEPTED: { actions: ['recordName'], target: 'Accepting' },
@@ -126,7 +127,7 @@ export const pluginMachine = setup({
         },
         Accepting: {
           description:
-            'It is told that it is registered. If that does not reach it, it is asked nevertheless',
+            'It is told that it is registered. If the call fails, the plugin is asked for pods nevertheless',
           entry: ['tellAccepted'],
           on: {
             TOLD: { actions: ['serve', 'reportServing', 'recordServing'], target: '#plugin.Serving' },
@@ -146,7 +147,7 @@ export const pluginMachine = setup({
         },
         BackingOff: {
           description:
-            'It was refused, or did not answer: waits before it is asked again, as long as its socket is there',
+            'It was refused, or did not answer. It is asked again after a while, as long as its socket is there',
           entry: ['endCall'],
           after: { retry: { target: 'Asking' } },
         },
@@ -161,7 +162,7 @@ export const pluginMachine = setup({
     },
     Failing: {
       description:
-        'It did not answer the latest question, or not with what can be read: it is asked again in each pass',
+        'It did not answer the latest question, or with something that cannot be read. It is asked again in each pass',
       tags: ['asked'],
       on: {
         ANSWERED: { actions: ['reportRecovery', 'recordServing'], target: 'Serving' },
@@ -169,7 +170,7 @@ export const pluginMachine = setup({
       },
     },
     Gone: {
-      description: 'Its socket is gone, or another plugin has its name: it is not asked any more',
+      description: 'Its socket is gone, or another plugin has taken its name: it is not asked any more',
       type: 'final',
       entry: ['release'],
     },

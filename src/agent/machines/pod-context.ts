@@ -81,7 +81,7 @@ export type PodEvent =
 /** What other parts may ask about a pod: a state has the tag if the answer is yes. */
 export type PodTag =
   | 'couldHaveRunningContainers'
-  /** The pod has not been given leave to start. */
+  /** The pod may not start yet. */
   | 'starting'
   | 'terminationRequested'
   | 'containersTerminating'

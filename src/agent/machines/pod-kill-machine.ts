@@ -126,7 +126,7 @@ export const podKillMachine = setup({
       on: {
         TAKEN: [
           {
-            description: 'It has ended before the answer came',
+            description: 'The pod has ended before the answer came',
             guard: 'isOver',
             actions: ['recordTaken', 'reportTaken'],
             target: 'Ended',
@@ -140,33 +140,35 @@ export const podKillMachine = setup({
         REFUSED: { actions: ['reportRefusal', 'recordRefusal'], target: 'BackingOff' },
         HASTEN: { guard: 'isShorter', actions: ['recordGracePeriod'], target: 'Requesting', reenter: true },
         POD_TERMINATED: {
-          description: 'Perhaps by the request whose answer has not come yet: the answer is waited for',
+          description:
+            'The pod may have ended because of the request, whose answer has not come yet: it waits for the answer',
           actions: ['recordTerminated'],
         },
       },
     },
     BackingOff: {
-      description: 'The request was not taken: waits as long as the server named, or longer with each time',
+      description:
+        'The request was refused or not answered. It is repeated after the time that the server has named, or after a longer time with each failure',
       after: { retry: [{ guard: 'hasBeenTaken', target: 'Hastening' }, { target: 'Requesting' }] },
       on: {
         HASTEN: {
-          description: 'Asked for with the next try, not earlier',
+          description: 'The shorter grace period goes with the next try, not earlier',
           guard: 'isShorter',
           actions: ['recordGracePeriod'],
         },
         POD_TERMINATED: [
           {
-            description: 'It ended within the longer grace period',
+            description: 'The pod has ended within the longer grace period',
             guard: 'awaitsObject',
             actions: ['recordTerminated'],
             target: 'AwaitingEnd',
           },
-          { description: 'By itself, or ended by another part', target: 'Ended' },
+          { description: 'The pod has ended by itself, or another part has ended it', target: 'Ended' },
         ],
       },
     },
     AwaitingEnd: {
-      description: 'The pod is ending: its end on this node is waited for, or that its object is gone',
+      description: 'The pod is ending. Waits for its end on this node, or until its object is gone',
       entry: ['armLimit'],
       exit: ['disarmLimit'],
       on: {
@@ -176,7 +178,7 @@ export const podKillMachine = setup({
       },
     },
     Hastening: {
-      description: 'The pod is ending, and is asked for again with a shorter grace period',
+      description: 'The pod is ending. Its end is requested again with a shorter grace period',
       entry: ['requestKill'],
       exit: ['abortRequest'],
       on: {
@@ -192,7 +194,7 @@ export const podKillMachine = setup({
     },
     Overdue: {
       description:
-        'The pod should have ended by now. It is still being killed; only a shorter grace period is asked for',
+        'The pod has not ended in time. The kill goes on; another request is sent only for a shorter grace period',
       on: {
         POD_TERMINATED: [{ guard: 'awaitsObject', actions: ['recordTerminated'] }, { target: 'Ended' }],
         HASTEN: { guard: 'isShorter', actions: ['recordGracePeriod'], target: 'Hastening' },
@@ -202,6 +204,9 @@ export const podKillMachine = setup({
       description: 'The pod has ended, or is gone',
       entry: ['reportEnded'],
     },
-    Stopped: { description: 'What has been asked of a server is not taken back', type: 'final' },
+    Stopped: {
+      description: 'The agent stops. A request that the server has got is not taken back',
+      type: 'final',
+    },
   },
 });

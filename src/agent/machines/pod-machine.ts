@@ -159,7 +159,7 @@ export const podMachine = setup({
       initial: 'Starting',
       states: {
         Starting: {
-          description: 'The pod has not been given leave to start',
+          description: 'The pod may not start yet',
           tags: ['starting'],
           initial: 'New',
           on: {
@@ -178,7 +178,7 @@ export const podMachine = setup({
           },
           states: {
             New: {
-              description: 'The actor has not been told anything yet',
+              description: 'The actor has not got the pod yet',
               on: {
                 SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, FIRST_SEEN],
                 SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, FIRST_SEEN],
@@ -186,7 +186,7 @@ export const podMachine = setup({
               },
             },
             AwaitingRuntime: {
-              description: 'The container runtime is not ready',
+              description: 'Waits for the container runtime to be ready',
               entry: ['awaitRuntime'],
               on: {
                 RUNTIME_READY: { actions: ['forgetDelay'], target: 'AwaitingRemoval' },
@@ -194,7 +194,7 @@ export const podMachine = setup({
               },
             },
             AwaitingRemoval: {
-              description: 'What is left of an earlier pod of this UID is being removed',
+              description: 'Waits until the remains of an earlier pod of its UID have been removed',
               entry: ['awaitRemoval'],
               exit: ['forgetDelay'],
               on: {
@@ -203,7 +203,7 @@ export const podMachine = setup({
               },
             },
             AwaitingName: {
-              description: 'Another pod of a manifest, of this name, has not ended (rule 10)',
+              description: 'Waits for another pod of a manifest with the same name to end (rule 10)',
               entry: ['requestName'],
               on: {
                 NAME_TAKEN: { actions: ['reportDelay', 'recordDelay'] },
@@ -240,7 +240,7 @@ export const podMachine = setup({
           },
         },
         Working: {
-          description: 'One sync effect in flight',
+          description: 'A sync is under way: the pod is being brought to what its spec says',
           tags: ['atWork'],
           entry: ['clearUpdatePending', 'startSync'],
           on: {
@@ -271,7 +271,7 @@ export const podMachine = setup({
           },
         },
         BackingOff: {
-          description: 'The last sync failed',
+          description: 'The last sync failed: it is tried again after a while',
           entry: ['armResync'],
           exit: ['disarmResync'],
           on: {
@@ -282,7 +282,8 @@ export const podMachine = setup({
           },
         },
         Draining: {
-          description: 'The pod must end: the sync effect has been aborted and must come to rest first (I2)',
+          description:
+            'The pod must end. The sync has been aborted, and its calls must come to rest first (I2)',
           tags: ['terminationRequested', 'atWork'],
           entry: ['abortSync'],
           on: {
@@ -307,7 +308,7 @@ export const podMachine = setup({
       },
       states: {
         Stopping: {
-          description: 'One stop effect in flight',
+          description: 'The containers are being stopped',
           tags: ['atWork'],
           entry: ['startStop'],
           on: {
@@ -329,7 +330,7 @@ export const podMachine = setup({
         },
         Shortening: {
           description:
-            'A shorter grace period came: the stop effect has been aborted and starts again once at rest (I5)',
+            'The grace period has been shortened: the stop has been aborted, and begins again once its calls are at rest (I5)',
           tags: ['atWork'],
           entry: ['abortStop'],
           on: {
@@ -338,7 +339,7 @@ export const podMachine = setup({
           },
         },
         BackingOff: {
-          description: 'The last stop failed, or left something running',
+          description: 'The last stop failed, or left something running: it is tried again after a while',
           entry: ['armResync'],
           exit: ['disarmResync'],
           on: {
@@ -358,7 +359,7 @@ export const podMachine = setup({
       },
     },
     Terminated: {
-      description: 'No container runs and none is coming',
+      description: 'No container runs, and none will be started',
       tags: ['terminationRequested', 'containersTerminating', 'terminated'],
       entry: ['reportTerminated'],
       initial: 'CleaningUp',
@@ -368,7 +369,7 @@ export const podMachine = setup({
       },
       states: {
         CleaningUp: {
-          description: 'Final status, volumes, cgroup',
+          description: 'The final status is kept, and volumes and the cgroup are being removed',
           tags: ['atWork'],
           entry: ['startCleanup'],
           on: {
@@ -377,7 +378,7 @@ export const podMachine = setup({
           },
         },
         BackingOff: {
-          description: 'The last clean-up failed',
+          description: 'The volumes or the cgroup could not be removed: that is tried again after a while',
           entry: ['armResync'],
           exit: ['disarmResync'],
           on: {
@@ -385,7 +386,7 @@ export const podMachine = setup({
           },
         },
         Finished: {
-          description: 'Kept until housekeeping forgets the UID (rule 9)',
+          description: 'The actor is kept until housekeeping forgets the UID (rule 9)',
           tags: ['finished'],
           entry: ['reportFinished'],
         },

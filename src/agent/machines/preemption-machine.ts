@@ -108,12 +108,12 @@ export const preemptionMachine = setup({
   },
 }).createMachine({
   id: 'preemption',
-  description: 'Making room for one critical pod by ending others',
+  description: 'Makes room for one critical pod by ending others',
   context: initialContext,
   initial: 'Idle',
   on: {
     PREEMPTOR_GONE: {
-      description: 'The victims go on ending; their end is not waited for any more',
+      description: 'The victims go on ending, but no pod waits for their end any more',
       actions: ['beginAnew'],
       target: '.Idle',
     },
@@ -126,8 +126,7 @@ export const preemptionMachine = setup({
       },
     },
     SelectingVictims: {
-      description:
-        'The victims are being chosen, from what pods hold now and what is reserved for other pods',
+      description: 'The victims are being chosen, by what pods hold now and what is reserved for other pods',
       entry: ['selectVictims'],
       on: {
         VICTIMS_SELECTED: [
@@ -143,7 +142,7 @@ export const preemptionMachine = setup({
       },
     },
     Evicting: {
-      description: 'The victims have been told to end; the end of each is waited for',
+      description: 'The victims are ending. Waits for the end of each',
       tags: ['roomPromised'],
       entry: ['reportDecision', 'endVictims'],
       on: {
@@ -162,7 +161,7 @@ export const preemptionMachine = setup({
       },
     },
     Admitting: {
-      description: 'All awaited pods have ended: admission is tried again, with what is free now',
+      description: 'All awaited pods have ended: admission is tried again with the present room',
       tags: ['roomPromised'],
       entry: ['tryAdmission'],
       on: {
@@ -170,7 +169,7 @@ export const preemptionMachine = setup({
         STILL_SHORT: [
           {
             description:
-              'A victim did not end, or another pod took the room: victims are chosen anew, as long as there is a pod to wait for',
+              'A victim did not end, or another pod took the room. Victims are chosen anew, as long as there is a pod to wait for',
             guard: 'hasWaited',
             target: 'SelectingVictims',
           },

@@ -115,7 +115,7 @@ export const probeMachine = setup({
   states: {
     Idle: {
       description:
-        'Nothing to probe: no container runs, it has (or has not yet) started up, or the result stands until another one comes',
+        'There is nothing to probe: no container runs, or it has started up (or not yet), or its result is final',
       on: {
         STATUS: [
           { guard: 'canBeProbed', actions: ['recordStatus', 'planFirstRun'], target: 'Waiting' },
@@ -124,7 +124,7 @@ export const probeMachine = setup({
       },
     },
     Waiting: {
-      description: 'The container can be probed: waits for its initial delay, or for the next turn',
+      description: 'Waits for the initial delay of the container, or for the next run',
       entry: ['armTimer'],
       exit: ['disarmTimer'],
       on: {
@@ -152,7 +152,7 @@ export const probeMachine = setup({
       },
     },
     Probing: {
-      description: 'One run in flight',
+      description: 'A run is under way',
       entry: ['startProbe'],
       on: {
         PROBED: [
@@ -170,7 +170,7 @@ export const probeMachine = setup({
     },
     Draining: {
       description:
-        'The container that was being probed has gone: its run has been aborted and must come to rest first',
+        'The container is gone: the run of its probe has been aborted, and must come to rest first',
       on: {
         STATUS: { actions: ['recordStatus'] },
         AT_REST: [
@@ -180,7 +180,7 @@ export const probeMachine = setup({
       },
     },
     Stopped: {
-      description: 'The pod ends: nothing is probed any more',
+      description: 'The pod ends: the probe does not run any more',
       type: 'final',
     },
   },

@@ -55,7 +55,7 @@ export const resizeMachine = setup({
   type: 'parallel',
   states: {
     Request: {
-      description: 'What the spec asks for: whether the node has granted it',
+      description: 'Whether the node has granted what the spec asks for',
       initial: 'Granted',
       on: {
         ASKED: { actions: ['recordConditions'], target: '.Judging' },
@@ -75,23 +75,26 @@ export const resizeMachine = setup({
         Granted: { description: 'The node has granted what the spec asks for' },
         Judging: {
           description:
-            'Not decided yet: after a start of the agent it waits until all sources have been seen',
+            'It is not decided yet whether the node grants what the spec asks for. After a start of the agent that waits for all sources',
         },
         Deferred: {
-          description: 'There is no room for it now: it waits until other pods give some back',
+          description: 'There is no room now for what the spec asks for: it waits until other pods free room',
           on: {
             REFUSED: [
               { guard: 'isAsBefore', actions: ['recordConditions'] },
               { guard: 'isInfeasible', actions: ['recordConditions'], target: 'Infeasible' },
-              { description: 'For another version of the spec', actions: ['recordConditions'] },
+              { description: 'The refusal is of another version of the spec', actions: ['recordConditions'] },
             ],
           },
         },
-        Infeasible: { description: 'This node can never grant it: another version of the spec is needed' },
+        Infeasible: {
+          description:
+            'This node can never grant what the spec asks for: only another version of the spec helps',
+        },
       },
     },
     Actuation: {
-      description: 'What has been granted: whether the pod and its containers have it',
+      description: 'Whether the pod and its containers have what was granted',
       initial: 'Actuated',
       on: {
         RECALLED: [
@@ -104,19 +107,19 @@ export const resizeMachine = setup({
       },
       states: {
         Actuated: {
-          description: 'What runs has what was granted',
+          description: 'The pod and its containers have what was granted',
           on: { UNDER_WAY: { actions: ['recordConditions'], target: 'InProgress' } },
         },
         InProgress: {
-          description: 'What was granted is being carried out: it is not everywhere yet',
+          description: 'What was granted is being carried out: not all containers have it yet',
           on: { UNDER_WAY: { actions: ['recordConditions'] } },
         },
         Failing: {
-          description: 'The last try failed: it waits for the next one',
+          description: 'What was granted could not be carried out: that is tried again',
           on: {
             UNDER_WAY: { actions: ['recordConditions'] },
             FAILED: {
-              description: 'It has failed since the first try, also where the reason is told in other words',
+              description: 'The failure lasts, even if its message changes',
               actions: ['recordConditions'],
             },
           },

@@ -124,13 +124,13 @@ export const resourceClaimMachine = setup({
   },
   states: {
     Known: {
-      description: 'An earlier agent may have had it prepared, or a pod is about to want it',
+      description: 'An earlier agent may have prepared it, or a pod is about to want it',
       on: {
         WANTED: { actions: ['recordWish'], target: 'Preparing' },
       },
     },
     Preparing: {
-      description: 'Its drivers make its devices ready',
+      description: 'Its drivers prepare its devices',
       invoke: {
         id: 'prepare',
         src: 'prepare',
@@ -144,19 +144,20 @@ export const resourceClaimMachine = setup({
       },
     },
     Prepared: {
-      description: 'Pods can have it',
+      description: 'It is ready for pods',
       on: {
         WANTED: { actions: ['recordPod'] },
       },
     },
     Failed: {
-      description: 'It cannot be had. The next try of a pod that wants it begins anew',
+      description: 'It could not be prepared. The next try of a pod that wants it begins again',
       on: {
         WANTED: { actions: ['recordWish'], target: 'Preparing' },
       },
     },
     Unpreparing: {
-      description: 'Its last pod has ended: what its drivers have prepared, or may have, is given up',
+      description:
+        'No pod uses it any more: its drivers unprepare it, even if it is not certain that it is prepared',
       invoke: {
         id: 'unprepare',
         src: 'unprepare',
@@ -173,13 +174,13 @@ export const resourceClaimMachine = setup({
       },
     },
     UnprepareFailed: {
-      description: 'A driver could not give it up. The next try of the pod that has ended begins anew',
+      description: 'A driver could not unprepare it. The next try of the pod that has ended begins again',
       on: {
         WANTED: { actions: ['recordWish'], target: 'Preparing' },
       },
     },
     Gone: {
-      description: 'Nothing of it is on this node',
+      description: 'It is not on this node any more',
       type: 'final',
       entry: ['forget'],
     },

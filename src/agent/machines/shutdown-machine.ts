@@ -104,7 +104,9 @@ export const shutdownMachine = setup({
           description: 'The machine may go down',
           entry: ['reportEnded'],
         },
-        Stopped: { description: 'The agent stops: nothing is waited for, and the node still takes no pods' },
+        Stopped: {
+          description: 'The agent stops. It does not wait for pods any more, and the node still takes none',
+        },
       },
     },
   },

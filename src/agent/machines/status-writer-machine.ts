@@ -126,10 +126,13 @@ export const statusWriterMachine = setup({
       },
     },
     Waiting: {
-      description: 'The API server does not answer: nothing is begun for a while',
+      description: 'The API server does not answer: no write begins for a while',
       after: { retry: { target: 'Trying' } },
       on: {
-        NOT_ANSWERED: { description: 'Another write that was under way', actions: ['recordEnd'] },
+        NOT_ANSWERED: {
+          description: 'Another write was under way, and was not answered either',
+          actions: ['recordEnd'],
+        },
         ANSWERED: { actions: ['reportAnswer', 'recordAnswer', 'recordEnd'], target: 'Writing' },
         CONNECTED: { target: 'Trying' },
       },

@@ -116,7 +116,7 @@ export const supervisorMachine = setup({
       initial: 'Gathering',
       states: {
         Gathering: {
-          description: 'Not every source has been seen: nothing is removed',
+          description: 'Not every source of pods has been read: nothing is removed',
           always: { guard: 'noSources', target: 'Ready' },
           on: {
             SOURCE_SEEN: [

@@ -77,18 +77,18 @@ export const taintsMachine = setup({
   },
 }).createMachine({
   id: 'taints',
-  description: 'Conditions of eviction plugins, told as taints of the node or its CustomNodeResource',
+  description: 'Conditions of eviction plugins, written as taints of the node or its CustomNodeResource',
   context: IN_ORDER,
   initial: 'Settled',
   on: { STOP: { target: '.Stopped' } },
   states: {
     Settled: {
-      description: 'The object had the taints of the conditions when it was last looked at',
+      description: 'The object had the taints of the conditions when they were last compared',
       after: { look: { target: 'Writing' } },
     },
     Writing: {
       description:
-        'Where its taints differ from the conditions, the object is read and they are written, for that version of it alone',
+        'Where taints and conditions differ, the object is read, and the taints are written for that version alone',
       invoke: {
         id: 'writeTaints',
         src: 'writeTaints',
@@ -98,7 +98,7 @@ export const taintsMachine = setup({
         ],
         onError: [
           {
-            description: 'Taints of others are not lost: the object is read again',
+            description: 'The object has changed: it is read again, so that taints of others are not lost',
             guard: 'mayTryAgain',
             actions: ['countConflict'],
             target: 'Writing',
@@ -110,7 +110,7 @@ export const taintsMachine = setup({
     },
     BackingOff: {
       description:
-        'The taints could not be written: waits before the next try, longer where the server refused',
+        'The taints could not be written. That is tried again after a while, later if the server refused',
       after: { backOff: { target: 'Writing' } },
     },
     Stopped: { type: 'final' },
