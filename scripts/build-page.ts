@@ -5,7 +5,7 @@ import { build, type Metafile } from 'esbuild';
 import { machines } from '../src/agent/machines/index.ts';
 import { pageCharts } from './picture/page-charts.ts';
 
-/** Returns what went into it. */
+/** Returns the files that went into it. */
 export async function buildPage(root: string): Promise<Metafile['inputs']> {
   const [from, to] = [join(root, 'src/page/browser'), join(root, 'dist/ui')];
   mkdirSync(to, { recursive: true });

@@ -43,7 +43,7 @@ export function testProblems(
   });
 }
 
-/** What to think about, by the number of lines of each file. None of it is wrong by itself. */
+/** Advice by the number of lines of each file. None of it is wrong by itself. */
 export function structureAdvice(lines: ReadonlyMap<string, number>): readonly string[] {
   const sizes = [...lines].flatMap(([file, count]) => {
     if (count > LINES_MAX) return [`${file} has ${count} lines: has it two subjects?`];
@@ -98,7 +98,7 @@ function readFiles(
   return new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
 }
 
-/** Only folders of `test` that `src` has, too: the others test more than a file. */
+/** Only folders of `test` that `src` has, too: tests in others concern more than one file. */
 function readTests(root: string): ReadonlyMap<string, string> {
   const rooms = readdirSync(join(root, 'src'));
   return readFiles(

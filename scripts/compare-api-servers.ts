@@ -1,6 +1,6 @@
 /**
- * Plays random writes of two clients against a real API server and the double of the tests, and tells the first step of each seed at which
- * they differ. Needs the programs of a control plane, and root. `--seeds 1..50`, `--steps 80`.
+ * Plays random writes of two clients against a real API server and the double of the tests, and prints the first step of each seed at which they
+ * differ. Needs the programs of a control plane, and root. `--seeds 1..50`, `--steps 80`.
  */
 import { parseArgs } from 'node:util';
 import { startControlPlane } from '../test/support/control-plane/control-plane.ts';

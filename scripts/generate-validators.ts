@@ -46,7 +46,7 @@ function generate(name: string, schema: object, source: string): void {
     messages: false,
     allowUnionTypes: true,
     strictTypes: false,
-    // They are code, which a module without imports cannot hold: the validating code checks them.
+    // Formats are code, which a module without imports cannot contain: the validating code checks them.
     validateFormats: false,
     code: { source: true, esm: true },
   });

@@ -16,7 +16,7 @@ const KIND_MASK = 0x1f;
 const FLAGS_AT = 20;
 const KIND_AT = 23;
 const NAME_AT = 40;
-/** What only this kind of type has: element, key and element, or package and fields. */
+/** The part that differs by kind: element, key and element, or package and fields. */
 const OWN_AT = 48;
 const UNCOMMON_OF_STRUCT_AT = 80;
 const FIELD_BYTES = 24;
@@ -132,7 +132,7 @@ export class GoTypes {
     return Number(this.#bytes.readBigUInt64LE(at));
   }
 
-  /** Where the file has what the program sees at this address. */
+  /** The offset in the file of this address in the program. */
   #at(address: number): number {
     for (const section of this.#sections.values()) {
       const distance = address - section.address;

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import type { Plugin } from 'esbuild';
 
-/** Getters of `node:http` that load undici, a client of HTTP of half a megabyte. An `import` of anything of `node:http` reads them all. */
+/** Getters of `node:http` that load undici, a client of HTTP of half a megabyte. An `import` from `node:http` reads them all. */
 const LOAD_UNDICI = new Set(['CloseEvent', 'MessageEvent', 'WebSocket']);
 
 /** For a bundle: the other exports of `node:http`, without an `import` of it. */

@@ -39,7 +39,7 @@ try {
   mkdirSync(destination, { recursive: true });
   const file = join(destination, `statelet_${MANIFEST.version}_amd64.deb`);
   const args = ['--build', '--root-owner-group', `-Z${values.compression}`, root, file];
-  // How many threads compress is seen in the bytes.
+  // The number of compressing threads changes the bytes.
   const same = { SOURCE_DATE_EPOCH: MODIFIED_AT, DPKG_DEB_THREADS_MAX: '1' };
   await runProgram('dpkg-deb', args, { env: { ...process.env, ...same } });
   console.log(file);

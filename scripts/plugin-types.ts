@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 
-/** In this order they are one file: the second one says what the package exports, in types of the first. */
+/** In this order they become one file: the second one has the exports of the package, with types of the first. */
 const SOURCES = ['plugin-api.ts', 'eviction-plugin-kit.ts'];
 const BETWEEN_THEM = /^(?:import|export) (?:type )?(?:\{[^}]*\}|\*) from '.*';\n/gmu;
 

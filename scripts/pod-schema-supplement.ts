@@ -1,7 +1,7 @@
 /**
- * What the API server's validation demands of a pod and its OpenAPI document does not say: enumerations, forms of names,
- * ranges. Keyed by definition and property as in `src/agent/sources/pod-schema.json`, into which it is merged; rules that
- * concern several fields are in `src/agent/sources/rules/pod-rules.ts`. A `description` completes the sentence "must be …".
+ * Demands of the API server's validation that its OpenAPI document does not contain: enumerations, forms of names, ranges. Keyed by definition and
+ * property as in `src/agent/sources/pod-schema.json`, into which it is merged; rules that concern several fields are in
+ * `src/agent/sources/rules/pod-rules.ts`. A `description` completes the sentence "must be …".
  */
 export type Schema = Readonly<Record<string, unknown>>;
 

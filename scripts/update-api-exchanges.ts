@@ -1,7 +1,7 @@
 /**
- * Records anew what a real API server answers: to the requests of `test/support/api-server/exchanges/stories.ts`, to the random ones of
- * `test/support/api-server/random`, and which fields its objects have. The double of the API server uses the fields, and the tests in these
- * folders hold it against the answers. Needs the programs of a control plane, and root.
+ * Records anew the answers of a real API server to the requests of `test/support/api-server/exchanges/stories.ts` and to the random ones of
+ * `test/support/api-server/random`, and the fields of its objects. The double of the API server uses the fields, and the tests in these folders
+ * compare it with the answers. Needs the programs of a control plane, and root.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { get } from 'node:https';

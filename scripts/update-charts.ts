@@ -20,7 +20,7 @@ export function withCharts(markdown: string, known: Readonly<Record<string, AnyS
   });
 }
 
-/** Machines that the text has no block for. */
+/** Machines without a block in the text. */
 export function missingCharts(markdown: string, known: Readonly<Record<string, AnyStateMachine>>): string[] {
   const shown = new Set(Array.from(markdown.matchAll(BLOCK), ([, , name]) => name));
   return Object.keys(known).filter((name) => !shown.has(name));

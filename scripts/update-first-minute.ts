@@ -1,4 +1,4 @@
-/** Writes what `npm start` prints into README.md. `test/e2e/first-minute.test.ts` says when that is stale. */
+/** Writes the output of `npm start` into README.md. `test/e2e/first-minute.test.ts` fails when that is stale. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isWorthShowing, startFirstMinute, withFirstMinute } from '../test/support/first-minute.ts';

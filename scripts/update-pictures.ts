@@ -9,7 +9,7 @@ import { DaemonBed } from '../test/support/daemon.ts';
 const FOLDER = fileURLToPath(new URL('../docs/images/', import.meta.url));
 const BYTES_MAX = 150_000;
 const VIEWPORT = { width: 1180, height: 700 };
-/** Until a pod that is not ready needs attention. */
+/** How long a pod may not be ready until it needs attention. */
 const PATIENCE_MS = 180_000;
 
 const ok = { exec: { command: ['true'] }, periodSeconds: 2 };
@@ -72,7 +72,7 @@ try {
   await page.goto(`${url}#/pod/shop/checkout`);
   await page.getByText('needs attention for').waitFor();
   await page.getByRole('img', { name: /^readiness main: .*not ready for/ }).waitFor();
-  // What is recorded comes a moment later.
+  // The recorded transitions come a moment later.
   await page.locator('.transitions li', { hasText: 'ADMITTED' }).waitFor();
   await take(page, 'page-pod.png');
 } finally {

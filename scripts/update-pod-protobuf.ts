@@ -1,6 +1,6 @@
 /**
- * Writes `src/agent/plugins/protocol/pod-fields.json`: which field of a Pod has which number in protocol buffers. A kube-apiserver says it: its
- * executable, in the folder KUBEBUILDER_ASSETS, keeps the types of Go with their tags. `--check` only checks whether the file is up to date.
+ * Writes `src/agent/plugins/protocol/pod-fields.json`: which field of a Pod has which number in protocol buffers. They come from a kube-apiserver:
+ * its executable, in the folder KUBEBUILDER_ASSETS, contains the types of Go with their tags. `--check` only checks whether the file is up to date.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { formatted } from './formatted.ts';
 
 const FIELDS_FILE = fileURLToPath(new URL('../src/agent/plugins/protocol/pod-fields.json', import.meta.url));
 
-/** Messages whose JSON is no object of their fields: the code that reads the table knows them. */
+/** Messages whose JSON is not an object of their fields: the code that reads the table knows them. */
 const SPECIAL: ReadonlySet<string> = new Set(['Time', 'Quantity', 'IntOrString', 'FieldsV1']);
 
 /** By the names of JSON: `NUMBER TYPE`, as explained where the table is read. */

@@ -89,7 +89,7 @@ function supplemented(name: string, definition: Definition, supplement: Definiti
   const additions = Object.entries(supplement.properties ?? {}).map(([property, addition]) => {
     const present = definition.properties[property];
     if (!present) throw new Error(`The supplement names ${name}.${property}, which the models do not have.`);
-    // A shape of our own stands for the whole property, anything else refines what the models say.
+    // A shape of our own replaces the whole property; anything else refines the schema of the models.
     return [property, '$ref' in addition || 'type' in addition ? addition : { ...present, ...addition }];
   });
   const required = [...new Set([...(definition.required ?? []), ...(supplement.required ?? [])])];

@@ -80,7 +80,7 @@ function withSortedOptions(config: unknown): unknown {
   return options === undefined ? rest : { ...rest, options: options.toSorted() };
 }
 
-/** Sorted for the same reason. */
+/** The variables are sorted, since the kubelet takes them from a Go map. */
 function sortedVariables(variables: unknown): unknown {
   if (!Array.isArray(variables)) return variables;
   return (variables as { readonly key: string }[]).toSorted((a, b) => (a.key < b.key ? -1 : 1));

@@ -180,7 +180,7 @@ class Observer {
     }
   }
 
-  /** What is read while pods run, by full name. */
+  /** Facts that are read while pods run, by full name. */
   #places(pods: ReadonlyMap<string, Pod>): ReadonlyMap<string, Observed> {
     const { rootDir, podLogsDir, cgroupRoot } = this.#agent.folders;
     return new Map(
@@ -286,8 +286,8 @@ const statusOf = ({ status }: Pod): object => {
 };
 
 /**
- * Why a pod does not run. A static pod that is refused waits, for the same reason. How much is free when it is asked depends on the order of the
- * pods, which is any in the kubelet.
+ * Why a pod does not run. A static pod that is refused waits, for the same reason. The free amount in its message depends on the order of the pods,
+ * which is random in the kubelet.
  */
 function refusalOf({ reason, message = '' }: NonNullable<Pod['status']> = {}): string | undefined {
   const text = message.replace(/^Pod was rejected: /, '').replace(/available=\d+/, 'available=<free>');

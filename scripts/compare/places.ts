@@ -49,7 +49,7 @@ export function containerCpusets(path: string, status: Pod['status']): Readonly<
   return Object.fromEntries(found);
 }
 
-/** What the managers of CPUs and memory have handed out, by the file that has it. Without a policy they hand out nothing. */
+/** By state file, what the managers of CPUs and memory have handed out. Without a policy they hand out nothing. */
 export function managerStates(rootDir: string): Readonly<Record<string, unknown>> {
   const found = ['cpu_manager_state', 'memory_manager_state'].flatMap((file) => {
     const text = readIfThere(join(rootDir, file));

@@ -10,7 +10,7 @@ const FOLDER = 'STATELET_TEST_BUNDLES';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const LOOK_AGAIN_MS = 20;
 
-/** For a run of the tests: its workers share what they bundle. */
+/** For a run of the tests: its workers share their bundles. */
 export function shareBundles(): void {
   process.env[FOLDER] = makeFolder();
 }
@@ -36,7 +36,7 @@ export function bundled(program: URL): string {
 
 const lockOf = (outfile: string) => `${outfile}.lock`;
 
-/** Whether this process is the one that makes it. Else another one does: it has been waited for. */
+/** Whether this process makes the bundle. If not, another one has made it by the time this returns. */
 function hasTurn(outfile: string): boolean {
   try {
     mkdirSync(lockOf(outfile));

@@ -1,4 +1,4 @@
-/** What a test file imports from `@jest/globals`. It is loaded anew for each file. */
+/** The module that a test file gets for `@jest/globals`. It is loaded anew for each file. */
 import { currentGlobals } from './plain-runtime.ts';
 
 export const {

@@ -37,8 +37,8 @@ const LONG = [
 ].map((path) => `/${path}`);
 
 /**
- * Jest knows how long files took on this machine. Where it does not, as in a new checkout, the order of `LONG` counts, and files that start
- * processes come before all others.
+ * Jest knows how long files took on this machine. Where it does not, as in a new checkout, the order is that of `LONG`, then files that start
+ * processes, then all others.
  */
 export default class LongFirst extends TestSequencer {
   override async sort(tests: Test[]): Promise<Test[]> {

@@ -37,7 +37,7 @@ export default class PlainEnvironment implements Omit<JestEnvironment, 'fakeTime
     return Promise.resolve();
   }
 
-  /** Takes back what Jest and the file have changed. */
+  /** Undoes the changes of Jest and of the file. */
   teardown(): Promise<void> {
     this.fakeTimersModern.dispose();
     this.moduleMocker.restoreAllMocks();

@@ -15,14 +15,14 @@ const TEST_TIMEOUT = Symbol.for('TEST_TIMEOUT_SYMBOL');
 
 let given: (JestGlobals & Record<'fdescribe' | 'fit' | 'xdescribe' | 'xit' | 'xtest', unknown>) | undefined;
 
-/** What Jest has made for the current test file. */
+/** The globals that Jest has made for the current test file. */
 export function currentGlobals(): NonNullable<typeof given> {
   if (given === undefined) throw new Error('Import `@jest/globals` in a test that Jest runs');
   return given;
 }
 
 /**
- * Loads test files by Node itself, which strips their types: it has what Jest's runner and its test framework ask of `jest-runtime`.
+ * Loads test files by Node itself, which strips their types: it has the parts of `jest-runtime` that Jest's runner and its test framework use.
  * Modules cannot be mocked.
  */
 export default class PlainRuntime {
@@ -49,7 +49,7 @@ export default class PlainRuntime {
   }
 
   unstable_importModule(path: string): Promise<unknown> {
-    // Jest's own limit of 100 makes every error ten times as dear, and each `expect` makes one.
+    // Jest's own limit of 100 makes every error take ten times as long, and each `expect` makes one.
     Error.stackTraceLimit = STACK_FRAMES_MAX;
     return import(ofCurrentFile(pathToFileURL(path).href));
   }

@@ -38,12 +38,12 @@ const HOUSE: Readonly<Record<string, { rooms: readonly string[]; packages?: read
   'page/watch': { rooms: ['agent/policies', 'agent/actors'] },
   'doctor/policies': { rooms: ['agent/policies'], packages: [] },
   doctor: { rooms: ['agent/policies', 'agent/runtime', 'agent/cluster', 'agent/config', 'system'] },
-  /** Under a virtual clock and a seed, a run repeats itself only where nothing comes from elsewhere. */
+  /** Under a virtual clock and a seed, a run repeats itself only if it depends on nothing else. */
   'simulation/runtime': { rooms: ['agent/policies', 'agent/runtime/service', 'system'], packages: ['rxjs'] },
   simulation: { rooms: [...AGENT, 'system'] },
   hollow: { rooms: [...AGENT, 'simulation', 'system'] },
   'eviction-plugin-kit': { rooms: ['agent/plugins', 'agent/policies', 'system'] },
-  /** What puts agent and tools together. */
+  /** The room that puts agent and tools together. */
   run: { rooms: [...AGENT, 'agent/config', 'embedded', 'recorder', 'page', 'doctor', 'system'] },
   commands: {
     rooms: ['agent/server', 'agent/config', 'agent/machines', 'agent/policies', 'agent/runtime'].concat(
@@ -63,7 +63,7 @@ const IMPORTS = [
   'TSImportType',
 ];
 
-/** What a file may import, by the innermost room it is in. */
+/** The imports that a file may have, by its innermost room. */
 const arrows = defineRule({
   create(context): Visitor {
     const { filename } = context;
@@ -97,7 +97,7 @@ interface Refusal {
   readonly message: string;
 }
 
-/** Refuses what the selectors of its options find. */
+/** Refuses code that matches the selectors of its options. */
 const syntax = defineRule({
   meta: { schema: { type: 'array', items: { type: 'object' } } },
   create(context) {
@@ -115,7 +115,7 @@ const syntax = defineRule({
 
 const OUTPUTS = ['process', 'console'];
 
-/** What writes to the terminal past src/system/terminal.ts, which keeps characters that act on a terminal out of it. */
+/** Refuses writes to the terminal that do not go through src/system/terminal.ts, which removes characters that act on a terminal. */
 const oneOutput = defineRule({
   create(context) {
     const message = 'All output goes through src/system/terminal.ts.';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mutated, type Mutant } from './mutant.ts';
 
-/** What the suites need. */
+/** The files that the suites need. */
 const COPIED = ['src', 'test', 'scripts', 'package.json', 'jest.config.js', 'tsconfig.json'];
 
 /** A copy of the tree, to which mutants are applied one after another. */

@@ -1,4 +1,4 @@
-/** What makes two packages of the same files equal, byte for byte, whoever makes them, when, and where. */
+/** Makes two packages of the same files equal, byte for byte, whoever makes them, when, and where. */
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';

@@ -15,7 +15,7 @@ export async function runProgram(
   await readProgram(program, args, options, (output) => Promise.resolve(void output.resume()));
 }
 
-/** As `runProgram`, with somebody who reads the output. */
+/** As `runProgram`, with a reader of the output. */
 export async function readProgram(
   program: string,
   args: readonly string[],

@@ -57,7 +57,7 @@ async function unpackOwnPackage(folder: string): Promise<void> {
   }
 }
 
-/** What the libraries are tested and described with, and programs of theirs. */
+/** Tests, documents and programs of the libraries. */
 const UNUSED =
   /^(?:\..*|tests?|bench(?:marks?)?|examples?|docs.*|.*\.(?:d\.[cm]?ts|map|html|md|sh|ts)|bin\.js)$/iu;
 const LICENSE = /^(?:licen[cs]e|notice|copying)/iu;

@@ -25,14 +25,14 @@ const MAINTAINER_SCRIPTS = ['postinst', 'prerm', 'postrm'];
 const MAINTAINER = 'The Statelet Authors <maintainers@statelet.dev>';
 const KIB = 1024;
 
-/** Moves the files of `archive` to where Debian has them below `root`, and adds what makes a package of them. */
+/** Moves the files of `archive` to Debian's places for them below `root`, and adds the files of a package. */
 export function stageDebianPackage(archive: string, root: string): void {
   makeFolder(root, 'etc/statelet/pods');
   makeFolder(root, dirname(PROGRAM));
   renameSync(archive, join(root, PROGRAM));
   for (const name of ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'docs', 'examples'])
     renameSync(join(root, PROGRAM, name), placeOf(root, DOCUMENTS, name));
-  // `statelet demo` copies these, and no program may need what is in /usr/share/doc.
+  // `statelet demo` copies these, and no program may need files in /usr/share/doc.
   renameSync(join(root, DOCUMENTS, 'examples/pods'), placeOf(root, PROGRAM, 'examples/pods'));
   symlinkSync('../../../../lib/statelet/examples/pods', placeOf(root, DOCUMENTS, 'examples/pods'));
   symlinkSync('../lib/statelet/bin/statelet', placeOf(root, 'usr/bin/statelet'));

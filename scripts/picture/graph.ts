@@ -1,6 +1,6 @@
 /**
- * A machine as the graph that is laid out: a node for each state, with its inner states inside, and an edge for all ways between two
- * states. To stay readable it tells neither guards nor actions: docs/charts.md has both.
+ * A machine as the graph that is laid out: a node for each state, with its inner states inside, and an edge for all ways between two states. To stay
+ * readable it has neither guards nor actions: docs/charts.md has both.
  */
 import type { ElkExtendedEdge, ElkLabel, ElkNode, LayoutOptions } from 'elkjs/lib/elk.bundled.js';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
@@ -8,7 +8,7 @@ import { arrowsOf } from '../../src/commands/charts/arrows.ts';
 
 export const TITLE_PX = 14;
 export const LABEL_PX = 11;
-/** Of a letter, as part of the font size, in the fixed-width fonts that are drawn with. */
+/** The width of a letter of the fixed-width fonts, as part of the font size. */
 const LETTER_WIDTH = 0.61;
 const LINE_HEIGHT = 1.3;
 const LABEL_LETTERS_MAX = 24;
@@ -51,12 +51,12 @@ export function graphOf(machine: AnyStateMachine): ElkNode {
   };
 }
 
-/** Whether the node is the dot that an initial state is reached from. */
+/** Whether the node is the dot before an initial state. */
 export function isInitialDot({ id }: ElkNode): boolean {
   return id.startsWith(INITIAL);
 }
 
-/** Whether the node is the mark from which the ways start that lead from all of a state to a part of it. */
+/** Whether the node is the mark at the start of ways from all of a state to a part of it. */
 export function isAnyMark({ id }: ElkNode): boolean {
   return id.startsWith(ANY);
 }
@@ -115,7 +115,7 @@ function edgesBetween(states: readonly AnyStateNode[]): ElkExtendedEdge[] {
   });
 }
 
-/** What stays in its state is not drawn. */
+/** A transition that stays in its state is not drawn. */
 function waysFrom(state: AnyStateNode): Way[] {
   return arrowsOf(state).flatMap(({ target, label: text }) => {
     if (target === undefined || target === state) return [];
@@ -125,8 +125,8 @@ function waysFrom(state: AnyStateNode): Way[] {
 }
 
 /**
- * What leaves a composite state is drawn from its frame, and what enters one to its frame. What leads from a composite state to a
- * part of it is drawn from a mark inside, and what leads back to the state itself to its initial dot.
+ * A way out of a composite state is drawn from its frame, and a way into one to its frame. A way from a composite state to a part of it is drawn from
+ * a mark inside, and a way back to the state itself to its initial dot.
  */
 function sides(source: AnyStateNode, target: AnyStateNode): [source: string, target: string] {
   const around = path(target);

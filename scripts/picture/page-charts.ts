@@ -1,4 +1,7 @@
-/** The charts of the page: every machine, laid out, with its states, what leads from one to another, and their sentences. Picture and code cannot differ. */
+/**
+ * The charts of the page: every machine, laid out, with its states, the ways between them, and their sentences. They are made from the code, and
+ * cannot differ from it.
+ */
 import ElkConstructor, {
   type ELK,
   type ElkExtendedEdge,
@@ -11,7 +14,7 @@ import { stateSentence } from '../../src/agent/policies/why/state-sentences.ts';
 import type { DrawnChart, DrawnEdge, DrawnState } from '../../src/types/page-views.ts';
 import { graphOf, isAnyMark, isInitialDot, LABEL_PX } from './graph.ts';
 
-// What its types call the default export is the module itself.
+// The default export of its types is the module itself.
 const Elk = ElkConstructor as unknown as new () => ELK;
 const LINE_HEIGHT = 1.3;
 

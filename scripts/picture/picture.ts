@@ -4,7 +4,7 @@ import type { AnyStateMachine } from 'xstate';
 import { graphOf } from './graph.ts';
 import { svgOf } from './svg.ts';
 
-// What its types call the default export is the module itself.
+// The default export of its types is the module itself.
 const Elk = ElkConstructor as unknown as new () => ELK;
 
 /** The same machine always gives the same text. */

@@ -74,7 +74,7 @@ function labels({ labels: of = [] }: ElkExtendedEdge): string[] {
   });
 }
 
-/** Tenths of a pixel: more would only make the file longer. */
+/** Rounded to tenths of a pixel: more digits would only make the file longer. */
 function at(px: number): string {
   return String(Math.round(px * 10) / 10);
 }

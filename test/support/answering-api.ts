@@ -22,10 +22,10 @@ export interface ApiRequest {
   readonly options?: Pick<DeleteOptions, 'gracePeriodSeconds' | 'uid'>;
 }
 
-/** An API server that notes all requests, and answers each as the test says: with what is returned, thrown or awaited. */
+/** An API server that notes all requests, and answers each with the value, error or promise of the test. */
 export class ScriptedApi implements ApiServer {
   readonly requests: ApiRequest[] = [];
-  /** By default the server answers with what it was sent. */
+  /** By default the server answers with the object that it got. */
   answer: (request: ApiRequest, signal?: AbortSignal) => unknown = ({ body }) => body ?? {};
 
   /** `POST /api/v1/namespaces/default/pods` as `create /…/pods`, for comparisons. Forgets the requests. */

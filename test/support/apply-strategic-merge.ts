@@ -55,7 +55,7 @@ function mergedList(
   return list;
 }
 
-/** The elements that the patch names in its order. Each of the others stays before what it stood before. */
+/** The elements that the patch names, in its order. Each other element stays before the element that followed it. */
 function inOrder(list: readonly JsonObject[], order: readonly JsonObject[], mergeKey: string): JsonObject[] {
   const place = new Map(order.map((element, i) => [element[mergeKey], i]));
   const others = list.filter((element) => !place.has(element[mergeKey]));

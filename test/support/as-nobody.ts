@@ -1,11 +1,11 @@
-/** What another user of the machine may do. */
+/** Runs scripts as another user of the machine. */
 import { execFileSync } from 'node:child_process';
 
 const NOBODY = 65534;
 
 /**
- * What a script prints that runs as the user nobody; it sees the module as `own`. The module is loaded first, by root: the checkout
- * may be in a folder that no other user can enter.
+ * The output of a script that runs as the user nobody; it sees the module as `own`. The module is loaded first, by root: the checkout may be in a
+ * folder that no other user can enter.
  */
 export function outputAsNobody(module: string, script: string, ...args: readonly string[]): string {
   const code = `

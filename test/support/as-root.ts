@@ -85,10 +85,10 @@ function writeUntilFull(fd: number, size: number): void {
   }
 }
 
-/** A file system that never answers, as one of a server that is away. */
+/** A file system that never answers, like one of a server that is down. */
 export interface HungDisk {
   readonly path: string;
-  /** Whoever waits there gets an error. */
+  /** Processes that wait there get an error. */
   unmount(): void;
 }
 

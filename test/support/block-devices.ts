@@ -19,7 +19,7 @@ export function loopsBelow(folder: string): readonly { readonly device: string; 
   return loops.filter(({ file }) => file.startsWith(`${folder}/`));
 }
 
-/** After a test: also those that an agent has left. Those that are held by others go last. */
+/** For the end of a test: also removes devices that an agent has left. Devices that others use go last. */
 export function removeBlockDevices(folder: string): void {
   for (const { device } of [...loopsBelow(folder)].reverse()) execFileSync('losetup', ['-d', device]);
 }

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const SCRIPT = fileURLToPath(new URL('../../scripts/build.ts', import.meta.url));
 const NODE = [process.execPath, '--disable-warning=ExperimentalWarning'];
 
-/** This module is loaded for each test file; what it has found is kept for the worker. */
+/** This module is loaded for each test file. Its result is kept for the worker. */
 const worker = globalThis as { isStateletBuilt?: boolean };
 
 if (worker.isStateletBuilt !== true) {
@@ -19,7 +19,7 @@ if (worker.isStateletBuilt !== true) {
 
 export const BIN = fileURLToPath(new URL('../../bin/statelet.js', import.meta.url));
 
-/** What Node is started with to run it: the flags of its first line, and its path. */
+/** The arguments of Node to run it: the flags of its first line, and its path. */
 export const BIN_ARGS: readonly string[] = [...flagsOf(readFileSync(BIN, 'utf8')), BIN];
 
 function flagsOf(program: string): readonly string[] {

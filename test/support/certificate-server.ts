@@ -1,4 +1,4 @@
-/** An API server that has certificate signing requests alone. Tests decide what becomes of each. */
+/** An API server with nothing but certificate signing requests. Tests decide about each. */
 import { Observable, Subject } from 'rxjs';
 import type { ApiServer, WatchEvent } from '../../src/agent/cluster/service/api-server.ts';
 import { ApiError } from '../../src/agent/cluster/service/api-error.ts';

@@ -1,4 +1,4 @@
-/** What XState tells a machine of the requests that it has invoked, and of its delays. */
+/** The events of XState for requests that a machine has invoked, and for its delays. */
 import type { DoneActorEvent, ErrorActorEvent } from 'xstate';
 
 export function done<Id extends string, Output>(actorId: Id, output: Output): DoneActorEvent<Output, Id> {

@@ -31,7 +31,7 @@ export function setUp({ registerNode = true, registration = {}, random = 0 }: Op
   const events: string[] = [];
   const told: string[] = [];
   const measurements = new RecordedMeasurements();
-  /** What had been told before each event. */
+  /** What had been reported before each event. */
   const toldAtEvents: string[][] = [];
   const facts: { -readonly [Key in keyof FactsInput]: FactsInput[Key] } = { nowMs: 0 };
   const context = testContext({

@@ -20,7 +20,7 @@ export class Connections {
     return [...this.#sockets].filter(({ destroyed }) => !destroyed).length;
   }
 
-  /** Does work, also such that waits, and takes the connections that it opens to these. */
+  /** Does the work, which may be asynchronous, and counts the connections that it opens. */
   of<T>(work: () => T): T {
     return underWay.run(this.#sockets, work);
   }

@@ -1,6 +1,6 @@
 import type { AnyActorRef } from 'xstate';
 
-/** Returns the function that says how many inspect the system of the actor, of those that began after this call. */
+/** Returns the function that counts the present inspections of the actor's system that began after this call. */
 export function countInspections({ system }: AnyActorRef): () => number {
   const inspect = system.inspect.bind(system);
   let count = 0;

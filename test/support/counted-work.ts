@@ -2,7 +2,7 @@
 export class CountedReads {
   reads = 0;
 
-  /** The items as they are, each of which counts when one of its members is read. */
+  /** The same items, which count each read of a member. */
   of<T extends object>(items: readonly T[]): readonly T[] {
     return items.map(
       (item) =>

@@ -1,4 +1,4 @@
-/** Recorded machines: what `/sys/devices/system` says of their CPUs, one line for each NUMA node. */
+/** Recorded machines: the CPUs in their `/sys/devices/system`, one line for each NUMA node. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CpuOptions } from '../../src/agent/policies/cpus/cpu-choice.ts';

@@ -23,7 +23,7 @@ export interface CriDaemonOptions {
 export const SERVING = 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done';
 export const SERVE = ['sh', '-c', SERVING];
 
-/** What a daemon needs of the runtime of the test. */
+/** The parts of the runtime of the test that a daemon needs. */
 export interface RuntimeBed {
   readonly launcher: Launcher;
   readonly endpoint: string;

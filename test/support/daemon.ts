@@ -50,7 +50,7 @@ export function startStatelet(...args: string[]): RunningCommand {
   return { child, result: promise };
 }
 
-/** Of a page: the first line that the command prints. */
+/** The address of a page: the first line that the command prints. */
 export async function printedAddress({ child }: RunningCommand): Promise<string> {
   let text = '';
   child.stdout?.on('data', (more: string) => (text += more));
@@ -324,7 +324,7 @@ export class DaemonBed {
       await this.#noProcesses();
     } finally {
       for (const { pid } of processesOf(this.dir)) sendSignal(pid, 'SIGKILL');
-      // A daemon that was killed leaves those above the pods to the next one.
+      // A daemon that was killed leaves the cgroups above the pods to the next one.
       if (existsSync(this.rootDir)) removeEmptyCgroups(cgroupsOf(this.rootDir));
       await rm(this.dir, { recursive: true, force: true, maxRetries: 5 });
     }
@@ -368,7 +368,7 @@ export class DaemonBed {
   }
 }
 
-/** Those of pods. The daemon has the groups above them as long as it runs. */
+/** The cgroups of pods. The daemon keeps the groups above them as long as it runs. */
 function podCgroupsOf(rootDir: string): readonly string[] {
   return cgroupsOf(rootDir)
     .flatMap((folder) => ['', 'burstable', 'besteffort'].map((name) => join(folder, 'kubepods', name)))

@@ -1,4 +1,4 @@
-/** A peer that speaks D-Bus on a Unix socket and answers as a test says: for what a real systemd does not do on demand. */
+/** A peer that speaks D-Bus on a Unix socket, with the answers of a test: for cases that a real systemd does not show on demand. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';

@@ -1,11 +1,9 @@
 /**
- * Loaded into a process with `--import`: the process is killed by SIGKILL at one step of its work on files below a folder. Steps are
- * the calls that change something there, and the start and the run of commands about it (mount, umount). Of a file that is being
- * written half is there. Environment:
+ * Loaded into a process with `--import`: the process is killed by SIGKILL at one step of its work on files below a folder. Steps are the calls that
+ * change something there, and the start and the run of commands about it (mount, umount). A file that is being written is left half. Environment:
  *
- *   DIE_BELOW   the folder
- *   DIE_AT      the step, counted from 1; without it the process lives
- *   DIE_STEPS   a file in which every step is recorded as a line
+ * DIE_BELOW   the folder DIE_AT      the step, counted from 1; without it the process lives DIE_STEPS   a file in which every step is recorded as a
+ * line
  */
 import childProcess from 'node:child_process';
 import fs from 'node:fs';
@@ -86,7 +84,7 @@ if (below !== '') {
   syncBuiltinESMExports();
 }
 
-/** What is written into an open file is a step as well. */
+/** A write into an open file is a step as well. */
 async function watched(path: string, opening: unknown): Promise<fs.promises.FileHandle> {
   const handle = (await opening) as fs.promises.FileHandle;
   const write = handle.writeFile.bind(handle);

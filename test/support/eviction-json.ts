@@ -1,4 +1,4 @@
-/** How the vectors spell thresholds and observations. */
+/** Thresholds and observations in the form of the vectors. */
 import type { Observations } from '../../src/agent/policies/eviction/observations.ts';
 import type { EvictionSignal } from '../../src/agent/policies/eviction/signals.ts';
 import type { Threshold, ThresholdValue } from '../../src/agent/policies/eviction/thresholds.ts';

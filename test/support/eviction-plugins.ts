@@ -78,7 +78,7 @@ export function ruled(pod: Pod, more: Partial<RuledPod> = {}): RuledPod {
 
 type Answer<T> = (question: T) => unknown;
 
-/** A plugin of a test. What it answers is set by the test: a value, a promise, or an error that is thrown. */
+/** A plugin whose answers the test sets: a value, a promise, or an error that is thrown. */
 export class FakePlugin implements EvictionPlugin {
   readonly name: string;
   /** The questions that it was asked. */
@@ -113,14 +113,14 @@ export class FakePlugin implements EvictionPlugin {
   }
 }
 
-/** Never answers, whatever becomes of its signal. */
+/** Never answers, even if its signal aborts. */
 export const hangs = () => new Promise<never>(() => undefined);
 
 /** An answer that wants these pods gone in any case. */
 export const forces = (...pods: readonly (Pod | NamedPod)[]) => ({
   evictPods: pods.map((pod) => wanted('metadata' in pod ? named(pod) : pod)),
 });
-/** An answer that has these pods among the candidates. */
+/** An answer with these pods as candidates. */
 export const candidates = (...pods: readonly Pod[]) => ({
   evictPods: pods.map((pod) => wanted(named(pod), { forceEvict: false })),
 });

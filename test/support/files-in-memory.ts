@@ -1,6 +1,6 @@
 /**
- * Where the tests keep their files: in memory, if this machine has room there. On a disk, ext4 looks at each file that was removed in the
- * last minutes whenever one is made, and the tests make and remove so many that it takes a third of the CPU time of some folders.
+ * Keeps the files of tests in memory, if this machine has room there. On a disk, ext4 looks at all files that were removed in the last minutes
+ * whenever one is made. Tests make and remove so many that this takes a third of the CPU time of some folders.
  */
 import { readFileSync, statfsSync } from 'node:fs';
 
@@ -9,17 +9,17 @@ const DISK = '/var/tmp';
 /** Far more than all workers use at once. Containers often have 64 MB there. */
 const ROOM_BYTES = 2 ** 30;
 
-/** For all tests of a run. Whoever sets TMPDIR has chosen. */
+/** For all tests of a run. If TMPDIR is set, nothing is changed. */
 export function keepFilesInMemory(): void {
   if (process.env.TMPDIR === undefined && isUsable()) process.env.TMPDIR = MEMORY;
 }
 
-/** For a test file that measures a disk: its files lie on one. */
+/** For a test file that measures a disk: puts its files on one. */
 export function keepFilesOnDisk(): void {
   if (process.env.TMPDIR === MEMORY) process.env.TMPDIR = DISK;
 }
 
-/** Tests start programs from their folders. */
+/** The folder must allow programs: tests start them from their folders. */
 function isUsable(): boolean {
   const mounts = process.platform === 'linux' ? readFileSync('/proc/mounts', 'utf8').split('\n') : [];
   const options = mounts.map((line) => line.split(' ')).find(([, path]) => path === MEMORY)?.[3];

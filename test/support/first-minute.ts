@@ -1,4 +1,4 @@
-/** `npm start` on the pods of `examples/pods`: README.md shows what it prints. */
+/** `npm start` on the pods of `examples/pods`: README.md shows its output. */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ const SHOWN = 'crash-loop';
 
 /** As wide as a code block of README. */
 const COLUMNS = 110;
-/** So high that no line of the log leaves the screen while somebody looks for it. */
+/** So high that no line of the log leaves the screen before the test has seen it. */
 const ROWS = 400;
 
 export interface FirstMinute {

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Below the ports that the kernel takes for outgoing connections: else one of these may take the port before the server does. By
- * chance, so that test files that run at the same moment rarely choose the same.
+ * Below the ports that the kernel takes for outgoing connections, which might take the port before the server does. Chosen at random, so that test
+ * files that run at the same moment rarely choose the same.
  */
 const [FIRST, LAST] = [15_000, 32_000];
 const given = new Set<number>();

@@ -1,4 +1,4 @@
-/** What every test run needs: sources import the validators, which are generated. `dist/` is built by `built.ts`. */
+/** Prepares every test run: sources import the validators, which are generated. `dist/` is built by `built.ts`. */
 import { generateStaleValidators } from '../../scripts/generate-validators.ts';
 import { shareBundles } from '../../scripts/jest/bundled.ts';
 import { keepFilesInMemory } from './files-in-memory.ts';

@@ -1,4 +1,4 @@
-/** The streaming server of a container runtime, as Kubernetes' Go library is one: it closes the connection right after its last word. */
+/** The streaming server of a container runtime, which behaves like Kubernetes' Go library: it closes the connection right after its last message. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -49,7 +49,7 @@ export class GoRuntime {
   }
 }
 
-/** What is in the system's queues by then is still delivered, unless the peer sends something to the closed connection. */
+/** Bytes in the system's queues are still delivered, unless the peer sends something to the closed connection. */
 function leave(socket: Duplex, opened: OpenedStreams): void {
   for (const stream of opened.values()) stream.destroy();
   socket.end(goAwayFrame(1), () => socket.destroy());

@@ -20,7 +20,7 @@ export class HealthServer {
       requestStream: false,
       responseStream: false,
       requestSerialize: ({ service }: Request) => Buffer.from(service),
-      // One field of protobuf each: its tag, and for a text its length.
+      // Each message has one field: its tag, and for a text its length.
       requestDeserialize: (bytes: Buffer): Request => ({ service: bytes.subarray(2).toString('utf8') }),
       responseSerialize: (status: number) => Buffer.from([0x08, status]),
       responseDeserialize: (bytes: Buffer) => bytes[1] ?? 0,

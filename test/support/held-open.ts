@@ -1,10 +1,10 @@
 /**
- * What a process holds open, by what it leads to. The number of all its descriptors says nothing of one part of the product: other parts of
- * the process open and close some at any time.
+ * The files, folders and sockets that a process has open. The number of all its descriptors says nothing of one part of the product: other parts open
+ * and close some at any time.
  */
 import { readdirSync, readFileSync, readlinkSync, watch } from 'node:fs';
 
-/** Stands for a name that is longer than a path can be. Only a test that makes such a tree has files in it. */
+/** Stands for a name that is longer than a path can be. Only tests that make such a tree have such files. */
 const BEYOND_PATHS = 'deeper than a path';
 
 interface Descriptor {
@@ -12,12 +12,12 @@ interface Descriptor {
   readonly path: string;
 }
 
-/** The paths of the files and folders that a process has open, and the kinds of what has no path. */
+/** The paths of the files and folders that a process has open, and the kinds of descriptors without a path. */
 export function openFiles(pid: number | 'self' = 'self'): readonly string[] {
   return descriptors(pid).map(({ path }) => path);
 }
 
-/** How many descriptors of a process are of the place, or of what is or was below it. */
+/** How many descriptors of a process are of the place, or of files that are or were below it. */
 export function openBelow(place: string, pid: number | 'self' = 'self'): number {
   const paths = openFiles(pid).map((path) => path.replace(/ \(deleted\)$/u, ''));
   return paths.filter((path) => [place, BEYOND_PATHS].includes(path) || path.startsWith(`${place}/`)).length;

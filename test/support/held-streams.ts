@@ -1,4 +1,4 @@
-/** One way to use the streams of a command in a test, whether the runtime hands them over or serves them at a URL. */
+/** One interface to the streams of a command, whether the runtime hands them over or serves them at a URL. */
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import type {
@@ -77,7 +77,7 @@ async function overWebSocket(url: URL): Promise<Bare> {
   return held;
 }
 
-/** As far as it is needed of a metav1.Status. */
+/** The needed part of a metav1.Status. */
 interface Status {
   readonly status: 'Success' | 'Failure';
   readonly message?: string;
@@ -91,7 +91,7 @@ function settle({ status, message, details }: Status, exit: PromiseWithResolvers
   else exit.reject(new Error(message));
 }
 
-/** Writes to the port that was asked for, and resolves with the first words that come back. */
+/** Writes to the requested port, and resolves with the first bytes that come back. */
 export async function askPort(
   streaming: Streaming<PortForwarder>,
   port: number,

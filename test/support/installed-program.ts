@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Whether the machine has the program; stderr says so where it has not, since what needs it is skipped then. */
+/** Whether the machine has the program. If not, stderr says so, since tests that need it are skipped. */
 export function installedProgram(name: string): boolean {
   const has = (process.env.PATH ?? '').split(delimiter).some((folder) => isProgram(join(folder, name)));
   if (!has) process.stderr.write(`${name} is not installed: its tests are skipped\n`);

@@ -1,4 +1,4 @@
-/** An API server that knows Katalyst's objects alone, for tests. */
+/** An API server for tests that has only Katalyst's objects. */
 import { Subject } from 'rxjs';
 import { ApiError } from '../../src/agent/cluster/service/api-error.ts';
 import {
@@ -29,7 +29,7 @@ export class KatalystApi implements ApiServer, ApiDiscovery {
   readonly #changes = new Subject<{ readonly collection: string; readonly event: WatchEvent<ApiObject> }>();
   #version = 0;
 
-  /** As another client writes it. */
+  /** Writes the object, as another client does. */
   put(target: ObjectReference, object: object): void {
     const metadata = { name: target.name, uid: 'u', resourceVersion: String((this.#version += 1)) };
     this.#store(target, { ...object, metadata });

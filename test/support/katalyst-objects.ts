@@ -1,9 +1,9 @@
-/** Katalyst's objects for tests, and the least that their kinds need of a definition. */
+/** Katalyst's objects for tests, and minimal definitions of their kinds. */
 import type { ObjectReference } from '../../src/agent/cluster/service/api-resources.ts';
 
 const CONFIG_GROUP = 'config.katalyst.kubewharf.io';
 
-/** What its controller writes for a node. */
+/** The object that Katalyst's controller writes for a node. */
 export function customNodeConfig(
   { resource, namespace, name }: Pick<ObjectReference, 'resource' | 'namespace' | 'name'>,
   hash: string,

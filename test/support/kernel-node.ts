@@ -25,7 +25,7 @@ const CNI = { cniVersion: '0.4.0', name: 'none', plugins: [{ type: 'bridge' }] }
 
 export const CGROUPS = '/sys/fs/cgroup';
 
-/** Reports what the program returns; where it fails, the output has the logs. */
+/** Reports the result of the program. If it fails, the output has the logs. */
 export async function reportOf(program: () => Promise<object>): Promise<void> {
   try {
     report(await program());
@@ -45,7 +45,7 @@ export function busyboxPod(name: string, script: string, more: object = {}, spec
 }
 
 export class KernelNode {
-  /** What a reboot leaves: of containerd, and the root folder of the agent. */
+  /** The files that outlive a reboot: those of containerd, and the root folder of the agent. */
   readonly #dir: string;
   readonly #configuration: object;
   readonly #driver: CgroupDriverName;
@@ -99,7 +99,7 @@ export class KernelNode {
     });
   }
 
-  /** What the agent answers its owner, as text. */
+  /** The agent's answer to its owner, as text. */
   async askOwner(path: string): Promise<string> {
     const ask = async (socketPath: string) => {
       const [answer] = (await once(get({ socketPath, path }), 'response')) as [IncomingMessage];

@@ -1,7 +1,7 @@
-/** How a program on a kernel of its own hands what it found to the test that has started it: as a line of its output. */
+/** A program on a kernel of its own passes its findings to the test that has started it as a line of its output. */
 const REPORT = 'REPORT ';
 
-/** Where the program finds the folder of this machine that it may change, if it was given one. */
+/** The path at which the program finds the folder of this machine that it may change, if there is one. */
 export const DISK = '/mnt';
 
 export function report(found: object): void {

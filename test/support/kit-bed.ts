@@ -12,7 +12,7 @@ import {
 export class KitBed {
   readonly dir = mkdtempSync(join(tmpdir(), 'statelet-kit-'));
   readonly registryDir = join(this.dir, 'plugins_registry');
-  /** What the plugins have told, without the time. */
+  /** The log of the plugins, without the time. */
   readonly log: string[] = [];
   readonly #plugins: RunningEvictionPlugin[] = [];
   readonly #clients: PluginClient[] = [];
@@ -50,7 +50,7 @@ interface AskOptions {
   readonly deadlineMs?: number;
 }
 
-/** What an agent asks, with a library that is not the agent's own client. */
+/** The calls of an agent, with a library that is not the agent's own client. */
 class PluginClient {
   readonly #client: grpc.Client;
 

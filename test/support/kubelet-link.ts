@@ -1,4 +1,4 @@
-/** A link named `kubelet`: whoever starts it starts the agent in the kubelet's place. */
+/** A link named `kubelet` that starts the agent in the kubelet's place. */
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { BIN } from './built.ts';

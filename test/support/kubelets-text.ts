@@ -1,6 +1,6 @@
 /**
- * A message about a volume or a variable as golden vectors have it: without what ours adds to the kubelet's words. Their client of the
- * API server names objects by their resource, unlike the kubelet's caches.
+ * A message about a volume or a variable as golden vectors have it: without our additions to the kubelet's words. Their client of the API server
+ * names objects by their resource, unlike the kubelet's caches.
  */
 export function kubeletsText(message: string): string {
   return message

@@ -29,14 +29,14 @@ export function controlPlaneKind(): ProgramsKind {
   throw new Error(`CONTROL_PLANE=${kind}: must be double or real`);
 }
 
-/** That of the machine; beside real programs, the one that came with them. `$KUBECTL` names another. */
+/** The kubectl of the machine; beside real programs, the one that came with them. `$KUBECTL` names another. */
 export function kubectlProgram(kind: ProgramsKind = controlPlaneKind()): string {
   const named = process.env.KUBECTL ?? '';
   if (named !== '') return named;
   return (kind === 'real' ? undefined : onPath('kubectl')) ?? kubernetesProgram('kubectl');
 }
 
-/** What every real control plane needs. */
+/** The programs that every real control plane needs. */
 const NEEDED = ['etcd', 'kube-apiserver', 'kubectl'];
 
 /** Why no real control plane can run here; undefined if it can. */

@@ -1,6 +1,6 @@
 import type { ProbeManagerParts } from '../../src/agent/actors/probes/probe-manager.ts';
 
-/** What probes need of a node whose pods all have the address of this machine, and of which nothing is remembered. */
+/** A node for probes: all its pods have the address of this machine, and nothing is stored about them. */
 export const LOCAL_PODS: Pick<ProbeManagerParts, 'node' | 'pleg'> = {
   node: {
     podIP: () => '127.0.0.1',

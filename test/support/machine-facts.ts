@@ -1,4 +1,4 @@
-/** What a node knows of itself, for tests of its Node object. */
+/** Facts of a node, for tests of its Node object. */
 import { parseQuantity } from '../../src/agent/policies/formats/quantity.ts';
 import type { RegistrationSettings } from '../../src/agent/policies/node/initial-node.ts';
 import type { MachineIdentity } from '../../src/agent/policies/node/machine-identity.ts';

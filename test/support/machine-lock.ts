@@ -4,8 +4,8 @@ import { lockFile } from '../../src/system/file-lock.ts';
 import { waitFor } from './wait-for.ts';
 
 /**
- * For a test that takes much of what the whole machine has: only one at a time, in all test runs of the machine. Resolves to the function
- * that lets the next one begin. A lock of a process that has ended is free.
+ * For a test that uses much of the whole machine: only one runs at a time, in all test runs of the machine. Resolves to the function that lets the
+ * next one begin. A lock of a process that has ended is free.
  */
 export async function lockMachine(what: string): Promise<() => void> {
   const path = join(tmpdir(), `statelet-tests-${what}.lock`);

@@ -1,7 +1,7 @@
 import type { PodActions } from '../../src/agent/policies/pod-actions/pod-actions.ts';
 import { NO_RESIZE } from '../../src/agent/policies/resize/resize-actions.ts';
 
-/** What is done for a pod with that sandbox, of which nothing is to change. */
+/** The actions for a pod with that sandbox in which nothing has to change. */
 export function noActions(sandboxId: string): PodActions {
   return {
     killPod: false,

@@ -1,4 +1,4 @@
-/** An API server that knows Node objects and leases alone, for tests. It carries out what it answers. */
+/** An API server for tests that has only Node objects and leases. It carries out the requests. */
 import { EMPTY } from 'rxjs';
 import { ApiError } from '../../src/agent/cluster/service/api-error.ts';
 import {
@@ -42,11 +42,11 @@ export class NodeApi implements ApiServer {
   readonly requests: ApiRequest[] = [];
   node: Node | undefined;
   lease: Lease | undefined;
-  /** Answers in place of the server. May throw; what it resolves with is not looked at. */
+  /** Called before each request. May throw in place of an answer; its result is ignored. */
   fault: ((request: ApiRequest) => Promise<void> | void) | undefined;
   readonly #now: () => number;
   #version = 0;
-  /** Of the next Node object that is created. */
+  /** The UID of the next Node object that is created. */
   nextUid: string | undefined;
   #uids = 0;
 

@@ -83,7 +83,7 @@ function tryUpdateNodeStatus(input: Report) {
     delay: isSent ? delayOf(input, hasChanged) : record.delayMs === 0 ? 'zero' : 'kept',
     error: null,
     lastStatusReportTime: isSent ? now : input.lastStatusReportTime,
-    // Volumes in use are taken from the node as it was built where it is not sent. Others come with the server's answer.
+    // If the node is not sent, its volumes in use are those that were built. Otherwise they are those of the server's answer.
     markedInUse: newStatus.volumesInUse ?? [],
   };
 }

@@ -1,4 +1,4 @@
-/** What the kernel of a machine with NUMA nodes would write: in the format of /proc/zoneinfo and `memory.numa_stat`. */
+/** Files of the kernel of a machine with NUMA nodes: /proc/zoneinfo and `memory.numa_stat`. */
 
 /** In pages. */
 interface ZonePages {

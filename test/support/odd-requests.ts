@@ -1,4 +1,4 @@
-/** Requests to a node's server that no good client sends, by chance; and what comes back, in a form that can be compared. */
+/** Random requests to a node's server that no good client sends, and the answers in a form that can be compared. */
 import { connect } from 'node:tls';
 import type { SeededRandom } from '../../src/simulation/plan/seeded-random.ts';
 
@@ -51,7 +51,7 @@ const PROTOCOLS = [
 const COMMAND_OF_POD = '/exec/default/POD/app?output=1&command=true';
 const VERSION = 'Sec-WebSocket-Version: 13';
 
-/** Those that chance does not bring. */
+/** Odd requests that are not drawn at random. */
 export const KNOWN_ODD_REQUESTS: readonly OddRequest[] = [
   ...['GET', 'POST', 'HEAD', 'OPTIONS', 'DELETE'].map((method) => ({ method, target: '*', headers: [] })),
   ...[
@@ -64,7 +64,7 @@ export function oddRequest(random: SeededRandom): OddRequest {
   const kind = random.pick(KINDS);
   const [namespace, pod, container] = [NAMESPACES, PODS, CONTAINERS].map((names) => random.pick(names));
   const upgrade = random.next() < 0.5 ? random.pick(UPGRADES) : [];
-  // Without one, the kubelet tells the words of its runtime.
+  // Without a protocol, the kubelet passes on the words of its runtime.
   const protocol =
     upgrade.length > 0 || random.next() < 0.5 ? [`X-Stream-Protocol-Version: ${random.pick(PROTOCOLS)}`] : [];
   const path = {
@@ -93,7 +93,7 @@ function query(kind: string, random: SeededRandom): string {
   return `?${Array.from({ length: random.integer(1, 3) }, () => random.pick(known)).join('&')}`;
 }
 
-/** Of the answer these differ from one request to the next, or are the server's own matter. */
+/** Headers that differ from one request to the next, or in which servers may differ. */
 const LEFT_OUT =
   /^(?:date|content-length|transfer-encoding|connection|keep-alive|cache-control|sec-websocket-accept):.*\n/gimu;
 const ID = /[0-9a-f]{64}/gu;

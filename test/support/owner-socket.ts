@@ -51,7 +51,7 @@ export async function ownerSocket(routes: readonly Route[], pods: readonly Pod[]
   };
 }
 
-/** As a source gives it to its node. */
+/** A pod as a source passes it to its node. */
 export function podOnNode(name: string, namespace = 'default', more: Partial<Pod['spec']> = {}): Pod {
   return {
     metadata: { name: `${name}-node-a`, namespace, uid: `uid-${name}` },

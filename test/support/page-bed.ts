@@ -1,4 +1,4 @@
-/** A page server with made-up pods: what it is told can be changed, and who listens can be counted. */
+/** A page server with made-up pods: its facts can be changed, and its listeners counted. */
 import { fileURLToPath } from 'node:url';
 import type { EvictionExplanation } from '../../src/agent/policies/eviction/explanation.ts';
 import { pageRoutes, type PageServer, startPageServer } from '../../src/page/server/page-server.ts';
@@ -36,7 +36,7 @@ export class PageBed {
   measured = 0;
   pod: PodView | undefined;
   events: readonly CoreEvent[] = [];
-  /** What the flight recorder has, of all actors. */
+  /** The recorded transitions of all actors. */
   recorded: readonly Transition[] = [];
   charts: readonly ChartActivity[] = [];
   gone: readonly GoneRow[] = [];

@@ -1,4 +1,4 @@
-/** All plugins of a node without sockets and processes: the test says which sockets are there and what the plugins answer. */
+/** All plugins of a node without sockets and processes: the test decides which sockets exist and what the plugins answer. */
 import type { RegisteredPlugin } from '../../src/agent/plugins/registration/plugin-handler.ts';
 import {
   Plugins,
@@ -88,7 +88,7 @@ export class PluginBed {
     return this.plugins.plugins().map(({ plugin }) => plugin.name);
   }
 
-  /** Clients of registration services and timers that are still there. */
+  /** The number of open clients of registration services, and of armed timers. */
   get held(): number {
     const clients = [...this.#registrations.values()].reduce((sum, { connections }) => sum + connections, 0);
     return clients + this.clock.armed;

@@ -1,4 +1,4 @@
-/** A plugin that answers as a test says: a real server of gRPC on a socket of its own, with both services. */
+/** A plugin with the answers of a test: a real gRPC server on a socket of its own, with both services. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ import type { Pod } from '../../src/types/kubernetes.ts';
 /** `signal` is aborted when the caller gives up. */
 type Answering<Q, A> = (request: Q, signal: AbortSignal) => A | Promise<A>;
 
-/** What is left out is Unimplemented. */
+/** A method that is left out is Unimplemented. */
 export interface PluginAnswers {
   readonly getInfo?: Answering<object, PluginInfo>;
   readonly notifyRegistrationStatus?: Answering<RegistrationStatus, object>;
@@ -53,7 +53,7 @@ function signalOf(call: ServerUnaryCall<unknown, unknown>): AbortSignal {
   return controller.signal;
 }
 
-/** What is thrown is the answer, with its `code` or as Unknown. */
+/** An error that is thrown is the answer, with its `code` or as Unknown. */
 async function answer<A>(answering: () => A | Promise<A>, done: sendUnaryData<A>): Promise<void> {
   try {
     done(null, await answering());

@@ -3,7 +3,7 @@ import type { sendUnaryData, ServerUnaryCall } from '@grpc/grpc-js';
 import { codeOfKind } from '../../src/system/grpc/grpc-codes.ts';
 import { StateletError } from '../../src/types/errors.ts';
 
-/** What it throws is told with its kind as gRPC's code. */
+/** An error that it throws is sent with its kind as gRPC's code. */
 export function answering<Q, A>(work: (request: Q) => A | Promise<A>) {
   return (call: ServerUnaryCall<Q, A>, callback: sendUnaryData<A>) => {
     void (async () => {

@@ -14,7 +14,7 @@ import {
 import type { Pod, PodSpec, PodStatus } from '../../src/types/kubernetes.ts';
 import { clockOf, testContext } from './test-context.ts';
 
-/** As it stands in a vector: some pods have no metadata, some no containers. */
+/** A pod as it is in a vector: some pods have no metadata, some no containers. */
 export interface LoosePod {
   readonly metadata?: Partial<Pod['metadata']>;
   readonly spec?: Omit<Partial<PodSpec>, 'containers'> & {
@@ -131,7 +131,7 @@ export class StatusStory {
         this.#now += step.seconds;
         return {};
       case 'terminatePod':
-        // The kubelet builds upon the static pod's own status, and empties what the API server has of it.
+        // The kubelet builds upon the static pod's own status, and empties the status at the API server.
         this.#manager.terminate(this.#pod, this.#pod.status ?? {});
         return {};
       case 'setContainerReadiness':

@@ -8,7 +8,7 @@ import {
   transition,
 } from 'xstate';
 
-/** The names of the machine's own actions, and of what it invokes. xstate's other actions (assign, raise, cancel) are left out. */
+/** The names of the machine's own actions and of its requests. xstate's other actions (assign, raise, cancel) are left out. */
 function asked(actions: readonly { readonly type: string; readonly params?: unknown }[]): string[] {
   return actions
     .map(({ type, params }) => (type === 'xstate.spawnChild' ? (params as { src: string }).src : type))

@@ -1,4 +1,4 @@
-/** Clients of exec, attach and port-forward, as kubectl is one. */
+/** Clients of exec, attach and port-forward, like kubectl. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { request as requestTls } from 'node:https';
@@ -119,7 +119,7 @@ export class WebSocketClient {
     return this.#messages;
   }
 
-  /** What has come for a channel. */
+  /** The bytes that have come for a channel. */
   received(channel: number): string {
     return this.receivedBytes(channel).toString();
   }
@@ -129,7 +129,7 @@ export class WebSocketClient {
     return Buffer.concat(ofChannel.map(({ data }) => data.subarray(1)));
   }
 
-  /** Resolves when so much has come, or the server has closed the connection. */
+  /** Resolves when enough has come, or the server has closed the connection. */
   async until(enough: () => boolean): Promise<void> {
     while (!enough() && this.socket.readyState < WebSocket.CLOSING) await this.#changed.promise;
   }

@@ -14,7 +14,7 @@ import type { RuntimeService } from '../../src/agent/runtime/service/runtime-ser
 import type { StreamingApi } from '../../src/agent/server/streaming/streaming-routes.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
-/** A command that was started, as the process has it. */
+/** A command that was started, from the side of its process. */
 export class HeldCommand implements CommandStreams {
   readonly stdin: PassThrough | undefined;
   readonly stdout: PassThrough | undefined;
@@ -61,7 +61,7 @@ export class HeldCommand implements CommandStreams {
 
 export class HeldRuntime implements StreamingRuntime {
   readonly asked: object[] = [];
-  /** What the next calls reject with. */
+  /** The error of the next calls. */
   refusal: Error | undefined;
   /** Where the runtime carries the streams itself. */
   url: URL | undefined;

@@ -1,4 +1,4 @@
-/** Pods made from the table of their fields: they make no sense, but have everything that a pod can have. */
+/** Pods made from the table of their fields: they make no sense, but have all fields that a pod can have. */
 import fields from '../../src/agent/plugins/protocol/pod-fields.json' with { type: 'json' };
 import type { SeededRandom } from '../../src/simulation/plan/seeded-random.ts';
 
@@ -96,7 +96,7 @@ function objectOf(message: string, chance: Chance, depth = 0): Json {
     const [, prefix, type = '', always] = ROW.exec(row) ?? [];
     const value = () => valueOf(type, chance, depth + 1);
     if (name.startsWith('...')) Object.assign(object, value());
-    // The API server reads no time at all like an absent one.
+    // To the API server, a missing time is the same as an absent field.
     else if (!chance.has(depth) && (always === undefined || type === 'Time')) continue;
     // Protocol buffers do not tell an empty list from none, which JSON does for lists that it always has.
     else if (prefix === '[]') object[name] = listOf(value, chance, always);

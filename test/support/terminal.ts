@@ -1,4 +1,4 @@
-/** A program in a terminal of its own, of a given size, and what a person sees there. */
+/** A program in a terminal of its own, of a given size, and what is on the screen. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -77,7 +77,7 @@ interface Cells {
   column: number;
 }
 
-/** Knows what is used here, and rejects the rest: no line may be wider than the terminal, so that nothing wraps. */
+/** Knows only the sequences that are used here, and rejects others. No line may be wider than the terminal, so that nothing wraps. */
 export function screenOf(output: string): Screen {
   const screens: [Cells, Cells] = [blank(), blank()];
   let [isSecond, hasCursor] = [false, true];

@@ -20,7 +20,7 @@ export interface RecordedEvent {
   readonly container?: string;
 }
 
-/** Keeps the events that it is told. */
+/** Keeps the recorded events. */
 export class RecordedEvents implements EventRecorder, NodeEventRecorder {
   readonly all: RecordedEvent[] = [];
 
@@ -47,12 +47,12 @@ export class RecordedEvents implements EventRecorder, NodeEventRecorder {
   }
 }
 
-/** A recorder of events that does only what a test needs of it. */
+/** A recorder of events with only the members that a test needs. */
 export function recorderOf(own: Partial<AgentContext['recorder']>): AgentContext['recorder'] {
   return { event: () => undefined, nodeEvent: () => undefined, ...own };
 }
 
-/** A clock that tells the time, and on which nothing waits. */
+/** A clock that only has the time, without timers. */
 export function clockOf(now: () => number): Clock {
   return { now, setTimeout: () => 0, clearTimeout: () => undefined };
 }

@@ -1,4 +1,4 @@
-/** The double of a CSI driver keeps the rules that csi-sanity has for the node service of a driver: what agents learn of it holds for real ones. */
+/** The double of a CSI driver follows the rules of csi-sanity for the node service of a driver, so that tests with it apply to real drivers. */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * A CSI driver of the tests: it speaks the protocol over a real socket, and mounts folders of the machine. What it is asked it remembers, and
- * it fails, hangs and dies as it is told.
+ * A CSI driver of the tests: it speaks the protocol over a real socket, and mounts folders of the machine. It records its calls, and fails, hangs and
+ * dies on demand.
  */
 import { existsSync, lstatSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
@@ -51,7 +51,7 @@ export interface TestCsiDriverOptions {
   readonly info?: Partial<CsiNodeInfo>;
 }
 
-/** Ends with the driver; `never` is held until then. */
+/** `never`: the call hangs until the driver ends. */
 type Fault = { readonly kind: ErrorKind; readonly words: string } | 'never';
 
 export class TestCsiDriver {
@@ -60,16 +60,16 @@ export class TestCsiDriver {
   readonly staged: StageRequest[] = [];
   readonly published: PublishRequest[] = [];
   readonly expanded: ExpandRequest[] = [];
-  /** What the agent told it of its registration. */
+  /** What the agent reported about its registration. */
   readonly told: RegistrationStatus[] = [];
-  /** Told of each call before anything is done. */
+  /** Called with each call before it is carried out. */
   onCall: (call: CsiCall) => void = () => undefined;
-  /** What no agent may ask: the rules of CSI for a node, as csi-sanity has them, and their order. */
+  /** Calls that no agent may make, by CSI's rules for a node, as in csi-sanity, and by their order. */
   readonly violations: string[] = [];
-  /** Of calls that come from now on. */
+  /** Faults of later calls. */
   readonly faults = new Map<CsiCall, Fault>();
   readonly #options: TestCsiDriverOptions;
-  /** One mount after the other: an agent that is killed may have left one under way. */
+  /** One mount after the other: a killed agent may have left one under way. */
   readonly #work = new OneAtATime();
   /** Where it has published volumes: the path, and the volume. */
   readonly #targets = new Map<string, string>();
@@ -106,7 +106,7 @@ export class TestCsiDriver {
     await promise;
   }
 
-  /** As if its process died. Its mounts stay. `removesSocket`: as it ends in good order. */
+  /** Ends as if its process had died. Its mounts stay. `removesSocket`: as after an orderly end. */
   kill({ removesSocket = false } = {}): void {
     this.#grpc?.close();
     // Node removes the socket of a server that is closed.
@@ -154,7 +154,7 @@ export class TestCsiDriver {
         await this.#called('NodeStageVolume', request.volumeId);
         const source = join(this.#options.storage, request.volumeId);
         if (request.capability.block) {
-          // As drivers do that keep what they need there.
+          // Some drivers keep files of their own there.
           writeFileSync(join(request.stagingPath, 'own'), '');
           this.#stagedDevices.add(request.volumeId);
         } else await this.#work.run(() => bind(source, request.stagingPath));
@@ -231,7 +231,7 @@ export class TestCsiDriver {
   }
 }
 
-/** Once, however often it is asked for. */
+/** Mounts once, however often it is called. */
 async function bind(source: string, target: string): Promise<void> {
   if (!existsSync(source)) mkdirSync(source, { recursive: true });
   if (!mountsOf(target)) await runCommand('mount', ['--bind', source, target], { timeoutMs: 10_000 });

@@ -1,4 +1,4 @@
-/** A device plugin of the tests: it speaks the protocol over real sockets, and does as it is told. */
+/** A device plugin of the tests: it speaks the protocol over real sockets, and behaves as the test wants. */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import grpc, { type ServerWritableStream } from '@grpc/grpc-js';
@@ -88,19 +88,19 @@ export class TestDevicePlugin {
     }
   }
 
-  /** Ends its lists of devices, as a plugin does that goes on living. */
+  /** Ends its lists of devices, but goes on running. */
   endLists(): void {
     for (const stream of this.#streams) stream.end();
     this.#streams.clear();
   }
 
-  /** Tells the agent of other devices. */
+  /** Sends another list of devices to the agent. */
   list(devices: readonly ListedDevice[]): void {
     this.#devices = devices;
     for (const stream of this.#streams) stream.write({ devices });
   }
 
-  /** As if its process died. */
+  /** Ends as if its process had died. */
   kill(): void {
     this.#server?.forceShutdown();
     this.#streams.clear();

@@ -1,6 +1,6 @@
 /**
- * A DRA driver of the tests: it speaks the protocol over a real socket, and gives containers a variable by CDI. What it is asked it
- * remembers, and it fails, hangs and dies as it is told.
+ * A DRA driver of the tests: it speaks the protocol over a real socket, and gives containers a variable by CDI. It records its calls, and fails,
+ * hangs and dies on demand.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,10 @@ export interface TestDraDriverOptions {
   readonly devices?: (claim: ClaimKey) => readonly ClaimDevice[];
 }
 
-/** A promise: held until then. `never`: held until the driver ends. `skips`: no claim is answered. `words`: of each claim. */
+/**
+ * A promise: the call waits for it. `never`: the call hangs until the driver ends. `skips`: the answer has no claims. `words`: the error of each
+ * claim.
+ */
 type Fault =
   | { readonly kind: ErrorKind; readonly words: string }
   | { readonly words: string; readonly kind?: undefined }
@@ -42,7 +45,7 @@ type Fault =
 type Asked = { readonly claims: readonly ClaimKey[] };
 type HealthStream = ServerWritableStream<object, { readonly devices: readonly ToldHealth[] }>;
 
-/** The name of what the runtime gives a container that has the claim of that driver. */
+/** The name of the CDI device of a claim of that driver. */
 export function cdiIdOf(driver: string, { uid }: Pick<ClaimKey, 'uid'>): string {
   return `${driver}/claim=${uid}`;
 }
@@ -50,11 +53,11 @@ export function cdiIdOf(driver: string, { uid }: Pick<ClaimKey, 'uid'>): string 
 export class TestDraDriver {
   /** In the order in which they came: `NodePrepareResources claim-1 claim-2`. */
   readonly calls: string[] = [];
-  /** The UIDs of what is prepared now. */
+  /** The UIDs of the claims that are prepared now. */
   readonly prepared = new Set<string>();
-  /** What the agent told it of its registration. */
+  /** What the agent reported about its registration. */
   readonly told: RegistrationStatus[] = [];
-  /** Of calls that come from now on. */
+  /** Faults of later calls. */
   readonly faults = new Map<DraCall, Fault>();
   readonly #options: TestDraDriverOptions;
   readonly #path: string;

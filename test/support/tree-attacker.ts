@@ -8,7 +8,7 @@ import { join } from 'node:path';
 
 const [, , what = '', folder = '', victim = '', count = ''] = process.argv;
 
-/** Whether it went well. */
+/** Returns whether it succeeded. */
 function attempt(work: () => void): boolean {
   try {
     work();

@@ -13,7 +13,7 @@ const isThere = spawnSync(KERNEL, ['--version'], { stdio: 'ignore' }).status ===
 /** Ends a machine that hangs. */
 const BOOT_MS = 600_000;
 const END = 'END OF THE PROGRAM';
-/** Of the machine: it does not see what this machine has there. */
+/** Folders of its own: the machine does not see those of this machine. */
 const OWN_FOLDERS = ['/tmp', '/run', '/var/log', '/etc/systemd'];
 /** The checkout may be in one of these, and so may Node. */
 const NEEDED = [ROOT, dirname(process.execPath)];
@@ -90,7 +90,7 @@ function initOf(bundle: string, folder: string, machine: Machine): string {
     ...(swapMiB === undefined ? [] : swap),
     ...(disk === undefined ? [] : [`mount -t hostfs -o '${disk}' none ${DISK}`]),
     ...(hasSystemd ? underSystemd(program) : [program]),
-    // The kernel has no use for itself without its first process.
+    // The kernel panics if its first process ends.
     'exec sleep 1000',
   ];
   writeFileSync(init, `${lines.join('\n')}\n`);
@@ -115,13 +115,13 @@ function underSystemd(program: string): readonly string[] {
     "cat > /run/program <<'END'",
     ...['#!/bin/sh', program, 'END'],
     'chmod +x /run/program',
-    // Else it looks for devices.
+    // Without this, systemd looks for devices.
     'export container=user-mode-linux',
     'exec /lib/systemd/systemd --unit=program.target --log-target=console --show-status=0',
   ];
 }
 
-/** What was printed until the end of the program. */
+/** The output until the end of the program. */
 async function booted(init: string, folder: string, { memoryMiB = 256, swapMiB }: Machine): Promise<string> {
   const root = ['rootfstype=hostfs', 'rootflags=/', 'ro', `init=${init}`, 'quiet'];
   const consoles = ['con=null', 'con0=fd:0,fd:1'];
@@ -136,7 +136,7 @@ async function booted(init: string, folder: string, { memoryMiB = 256, swapMiB }
     ...consoles,
     ...(swapMiB === undefined ? [] : [`ubd0=${disk}`]),
   ];
-  // A group of its own: each process of the machine in it is one here, too.
+  // A process group of its own: each process of the machine is also a process here.
   const kernel = spawn(KERNEL, flags, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
   const kill = () => void process.kill(-(kernel.pid ?? 0), 'SIGKILL');
   const deadline = setTimeout(kill, BOOT_MS);

@@ -4,15 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 export const PATIENCE_MS = 240_000;
 
 export interface WaitOptions {
-  /** What is waited for; shown in the error message. */
+  /** What the caller waits for; shown in the error message. */
   readonly what: string;
   /** A limit so that a test that fails ends with this error; it asserts no time. */
   readonly timeoutMs?: number;
-  /** The first pause. Longer when each check slows down what is waited for. */
+  /** The first pause. Choose a longer one when each check slows down the awaited work. */
   readonly pauseMs?: number;
 }
 
-/** A pause is this part of what has been waited, up to a limit: what comes soon is seen at once, and what takes long is asked for rarely. */
+/** A pause is this part of the time waited so far, up to a limit: what comes soon is seen at once, and what takes long is checked rarely. */
 const PAUSE_SHARE = 0.1;
 const PAUSE_MAX_MS = 100;
 

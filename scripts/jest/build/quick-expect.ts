@@ -49,7 +49,7 @@ export function quickExpect(expect: Expect): Expect {
   return Object.assign(quick, expect);
 }
 
-/** What `toEqual` asks. Jest tells it to matchers alone. */
+/** The comparison of `toEqual`. Jest passes it to matchers alone. */
 function equalityOf(expect: Expect): Equals {
   let equals: Equals | undefined;
   expect.extend({

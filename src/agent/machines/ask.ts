@@ -12,7 +12,7 @@ export function asksOf(machine: string, actor: string) {
   return <Params extends ParameterizedObject['params'] = undefined>(): Ask<Params> => isNotProvided;
 }
 
-/** In the same way what a machine invokes: `actors: { renewLease: request<Lease, LeaseContext>() }`. */
+/** In the same way for the requests that a machine invokes: `actors: { renewLease: request<Lease, LeaseContext>() }`. */
 export function requestsOf(machine: string, actor: string) {
   const isNotProvided = notProvided(machine, actor);
   return <Output, Input>(): PromiseActorLogic<Output, Input> => fromPromise<Output, Input>(isNotProvided);
@@ -24,7 +24,7 @@ function notProvided(machine: string, actor: string): () => never {
   };
 }
 
-/** The input of a request that is asked with the whole context of its machine. */
+/** The input of a request: the whole context of its machine. */
 export function ownContext<Context>({ context }: { readonly context: Context }): Context {
   return context;
 }

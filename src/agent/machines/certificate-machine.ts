@@ -1,9 +1,9 @@
 /**
- * One certificate of the node as a statechart: when it is asked for and renewed (region Renewal), and whether the agent has a valid
- * one (region Validity). When to renew and how long to wait is decided by src/agent/policies/cluster/certificates.ts.
+ * One certificate of the node as a statechart: when it is asked for and renewed (region Renewal), and whether the agent has a valid one (region
+ * Validity). When to renew and how long to wait is decided by src/agent/policies/cluster/certificates.ts.
  *
- * Times are waited for by requests (`untilRenewal` and so on), not by delays: the clock of a machine may be set while it waits, and what
- * follows must know when it is. Keys and certificates stay with the actor.
+ * Requests (`untilRenewal` and so on) wait for times, not delays: the clock of a machine may be set meanwhile, and the next state must know the time.
+ * Keys and certificates stay with the actor.
  */
 import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
 import {
@@ -19,18 +19,18 @@ import { asksOf, ownContext, requestsOf } from './ask.ts';
 export interface CertificateInput {
   /** A certificate is renewed before it expires. */
   readonly rotates: boolean;
-  /** The agent ends if it has no valid certificate for too long and the server gives it none. */
+  /** The agent ends if it has no valid certificate for too long, and the server refuses to give one. */
   readonly isVital: boolean;
 }
 
 export interface CertificateContext extends CertificateInput {
-  /** What is asked for; undefined while the node has no IP address. */
+  /** The wanted certificate; undefined while the node has no IP address. */
   readonly template: CertificateTemplate | undefined;
   /** Undefined: there is none yet. */
   readonly certificate: CertificateFacts | undefined;
-  /** What was asked for last. */
+  /** The certificate that was requested last. */
   readonly requested: CertificateTemplate | undefined;
-  /** The name of the request that is to be approved and signed. */
+  /** The name of the request that waits to be approved and signed. */
   readonly requestName: string | undefined;
   /** In a row. */
   readonly failures: number;
@@ -76,7 +76,7 @@ export type CertificateEvent =
       readonly type: 'START';
       readonly template: CertificateTemplate | undefined;
       readonly certificate: CertificateFacts | undefined;
-      /** The certificate serves only to ask for the first one of the agent's own. */
+      /** The certificate only serves to request the agent's own first one. */
       readonly mustRenew: boolean;
     } & Timed &
       Chance)
@@ -104,7 +104,7 @@ function initialContext({ input }: { input: CertificateInput }): CertificateCont
   };
 }
 
-/** The certificate says what the template asks for; without a template there is nothing to ask for. */
+/** Whether the certificate is what the template asks for. Without a template nothing is requested. */
 function fits(certificate: CertificateFacts | undefined, template: CertificateTemplate | undefined): boolean {
   return certificate !== undefined && (template === undefined || satisfiesTemplate(certificate, template));
 }
@@ -129,7 +129,7 @@ const request = requestsOf(...EFFECTS);
 
 // Transitions of several states. Each stands for one transition, so that the Stately editor draws them.
 
-/** What is asked for next. */
+/** The next request. */
 const OTHER_TEMPLATE = { actions: ['recordTemplate'] } as const;
 const FAILED = { actions: ['recordFailure', 'reportFailure', 'enter'], target: 'BackingOff' } as const;
 

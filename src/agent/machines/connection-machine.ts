@@ -1,9 +1,8 @@
 /**
- * The connection of a node to its API server, as a statechart: what the latest requests tell of it. Nothing waits for it, and nothing
- * is decided by it: it is for whoever asks why statuses do not arrive, and since when.
+ * The connection of a node to its API server, as a statechart: its state by the latest requests. Nothing waits for it or depends on it: it shows
+ * people why statuses do not arrive, and since when.
  *
- * The actor keeps to this: each request that ends sends one event, in the order in which they end. A request that was cancelled
- * sends none.
+ * The actor keeps to this: each request that ends sends one event, in the order in which they end. A request that was cancelled sends none.
  */
 import { assign, setup } from 'xstate';
 import { asksOf } from './ask.ts';
@@ -16,7 +15,7 @@ export interface ConnectionInput {
 export interface ConnectionContext {
   /** When the present state was entered. Unix ms. */
   readonly since: number;
-  /** What the latest request that failed or was refused told; undefined while connected. */
+  /** The error of the latest request that failed or was refused; undefined while connected. */
   readonly problem: string | undefined;
 }
 
@@ -52,7 +51,7 @@ export const connectionMachine = setup({
       problem: 'problem' in event ? event.problem : context.problem,
     })),
 
-    // Asked of the actor, before the change is recorded: the context says what was before, the event what is new.
+    // Actions of the actor. They run before the change is recorded: the context is the old one, and the event has the news.
     reportConnected: ask(),
     reportWaiting: ask(),
     reportUnauthorized: ask(),

@@ -1,5 +1,5 @@
 /**
- * A volume of a CSI driver as a statechart: on this node it is attached and staged once for all pods that use it, and unstaged when none does.
+ * A volume of a CSI driver as a statechart: on this node it is attached and staged once for all pods that use it, and unstaged when no pod uses it.
  */
 import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
 import type { CsiSource } from '../policies/volumes/csi-source.ts';
@@ -23,15 +23,15 @@ export interface CsiVolumeContext {
   readonly blockName: string | undefined;
   /** UIDs of the pods that use it. */
   readonly pods: readonly string[];
-  /** As the last pod wants it; undefined where only an earlier agent knew. */
+  /** The volume in the spec of the last pod; undefined where only an earlier agent knew it. */
   readonly source: CsiSource | undefined;
-  /** What the attachment says of it, for the driver. */
+  /** The publish context of the attachment, for the driver. */
   readonly publishContext: Readonly<Record<string, string>>;
-  /** A controller attaches it to this node before. */
+  /** A controller must attach it to this node first. */
   readonly isAttachable: boolean;
   /** The group of the last pod that wants it, for a driver that gives files to groups itself. */
   readonly group: number | undefined;
-  /** How often in a row it could not be unstaged. */
+  /** How often in a row unstaging has failed. */
   readonly failures: number;
   /** Why the last step has failed; undefined once a step has succeeded. */
   readonly problem: string | undefined;
@@ -39,7 +39,7 @@ export interface CsiVolumeContext {
   readonly since: number;
 }
 
-/** What a pod wants of it. */
+/** How a pod wants the volume. */
 export interface CsiVolumeWish {
   readonly pod: string;
   readonly source: CsiSource;
@@ -53,7 +53,7 @@ interface Attached {
 }
 
 export type CsiVolumeEvent =
-  /** A pod is to have it; also again, after a failure. */
+  /** A pod wants it; also again, after a failure. */
   | ({ readonly type: 'WANTED'; readonly now: number } & CsiVolumeWish)
   /** It is unpublished from the pod. */
   | { readonly type: 'LEFT'; readonly pod: string; readonly now: number }
@@ -100,7 +100,7 @@ export const csiVolumeMachine = setup({
   },
   actors: {
     attach: request<Attached, CsiVolumeContext>(),
-    /** Resolve to when (Unix ms). */
+    /** Resolve to the time of their end (Unix ms). */
     stage: request<number, CsiVolumeContext>(),
     unstage: request<number, CsiVolumeContext>(),
   },
@@ -140,7 +140,7 @@ export const csiVolumeMachine = setup({
       const { problem, now } = event.error;
       return { problem, since: now };
     }),
-    // As with the kubelet, other steps have no part in it.
+    // As with the kubelet, failures of other steps do not count.
     countFailure: assign(({ context: { failures } }) => ({ failures: failures + 1 })),
     forgetFailures: assign({ failures: 0 }),
     recordAttachTimeout: assign(({ context: { driver, handle, since } }) => ({

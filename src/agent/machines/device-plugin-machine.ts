@@ -1,6 +1,6 @@
 /**
- * The plugin of one resource as a statechart, from its registration until nothing of it is left on the node. Which devices it has is kept
- * beside the chart (src/agent/runtime/devices); the chart says whether they can be handed out, and what is waited for.
+ * The plugin of one resource as a statechart, from its registration until nothing of it is left on the node. Its devices are kept beside the chart
+ * (src/agent/runtime/devices). The chart says whether they can be handed out, and what it waits for.
  */
 import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
 import { asksOf, ownContext, requestsOf } from './ask.ts';
@@ -23,9 +23,9 @@ export interface DevicePluginContext {
   readonly resource: string;
   /** Undefined: a former agent knew the resource, and no plugin has registered yet. */
   readonly registration: DevicePluginRegistration | undefined;
-  /** Of another plugin, which is asked whether it can take the place of the one that serves. */
+  /** The registration of another plugin, which is asked for its options before it replaces the one that serves. */
   readonly successor: DevicePluginRegistration | undefined;
-  /** Why the last one could not. */
+  /** Why the last successor could not replace it. */
   readonly refusal: string | undefined;
   /** Since when it is being connected, serves, or is gone. Unix ms. */
   readonly since: number;
@@ -58,7 +58,7 @@ export type DevicePluginEvent =
 
 /** As long as the kubelet waits for a connection. */
 const CONNECT_LIMIT_MS = 10_000;
-/** A plugin that registers again within this time finds its resource as it was, to those who ask the node. */
+/** For so long after a plugin is gone, the node's capacity still has its resource. */
 const GRACE_MS = 5 * 60_000;
 
 function initialContext({ input: { resource, now } }: { input: DevicePluginInput }): DevicePluginContext {
@@ -89,13 +89,13 @@ export const devicePluginMachine = setup({
     input: {} as DevicePluginInput,
   },
   actors: {
-    /** Resolve to when (Unix ms). */
+    /** Resolve to the time of their end (Unix ms). */
     connect: request<number, DevicePluginContext>(),
     listen: request<number, DevicePluginContext>(),
   },
   delays: {
     connectLimit: CONNECT_LIMIT_MS,
-    /** A plugin that registers and fails does not put it off. */
+    /** A plugin that registers and fails does not extend it. */
     grace: ({ context: { since, goneSince = since } }) => Math.max(0, GRACE_MS - (since - goneSince)),
   },
   guards: {

@@ -1,7 +1,4 @@
-/**
- * A DRA driver of this node as a statechart: whether it can be asked, and what becomes of the devices that it has told the cluster of. Other
- * nodes' drivers are none of its concern.
- */
+/** A DRA driver of this node as a statechart: whether it is connected, and what happens to its ResourceSlices of this node. */
 import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
 import { asksOf, ownContext, requestsOf } from './ask.ts';
 import type { TimedFailure } from '../../types/timed-failure.ts';
@@ -16,13 +13,13 @@ export interface DraDriverContext {
   readonly driver: string;
   /** The path of its socket; undefined while none is registered. */
   readonly endpoint: string | undefined;
-  /** Since when it can be asked, or cannot. Unix ms. */
+  /** Since when it is connected, or is not. Unix ms. */
   readonly since: number;
-  /** Why it cannot be asked; undefined while it can. */
+  /** Why it is not connected; undefined while it is. */
   readonly problem: string | undefined;
   /** Connections that have failed, one after another. */
   readonly failures: number;
-  /** The cluster is not told of its devices any more. */
+  /** Its ResourceSlices are deleted. */
   readonly isRemoved: boolean;
 }
 

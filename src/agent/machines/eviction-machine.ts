@@ -1,15 +1,15 @@
 /**
- * How a node is kept from running out of memory, disk and process IDs, as a statechart: one actor per node. Which resource is short and
- * which pod is evicted for it is decided by src/agent/policies/eviction/pass.ts. Pods end by `SyncPodKill` alone (I9), and no pod is evicted
- * until the pods that were evicted before have ended and been cleaned up.
+ * How a node is kept from running out of memory, disk and process IDs, as a statechart: one actor per node. Which resource is short and which pod is
+ * evicted for it is decided by src/agent/policies/eviction/pass.ts. Pods end by `SyncPodKill` alone (I9), and no pod is evicted until the pods that
+ * were evicted before have ended and been cleaned up.
  *
  * The actor promises:
- * - `measureMemory` and `measureEverything` are answered by one EVALUATED or OBSERVATION_FAILED, from figures that are taken later than
- *   the request; after `hurryMeasurement`, from the figures that are known at once;
+ * - `measureMemory` and `measureEverything` are answered by one EVALUATED or OBSERVATION_FAILED, from figures that are taken later than the request;
+ *   after `hurryMeasurement`, from the figures that are known at once;
  * - `reclaimNode` is answered by one NODE_RECLAIMED, unless memory is measured first;
  * - `rankPods` is answered by one RANKED or RELIEVED;
  * - each evicted pod is answered by one POD_ENDED, or by one POD_FAILED when its end takes too long;
- * - CLEANED_UP is sent when all has been released that the evicted pods had, but only after `awaitCleanup`;
+ * - CLEANED_UP is sent when everything of the evicted pods has been released, but only after `awaitCleanup`;
  * - POD_ENDED and POD_GONE are sent for every pod, evicted or not; the watches of memory and pressure send the rest;
  * - after STOP nothing is sent. The conditions of the node stay as they were.
  */

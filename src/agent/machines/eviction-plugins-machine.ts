@@ -24,7 +24,7 @@ export interface EvictionPluginsInput {
   readonly settings: PassSettings;
 }
 
-/** A pass that is over: what was answered, and what came of it. */
+/** A pass that is over: the answers, and the choice. */
 export interface DecidedPass {
   readonly atMs: number;
   readonly answers: readonly PluginAnswers[];
@@ -36,7 +36,7 @@ export interface EvictionPluginsContext extends EvictionPluginsInput {
   readonly awaited: readonly string[];
   /** Of the pass that is under way. */
   readonly answers: readonly PluginAnswers[];
-  /** When the pass began, in Unix milliseconds: whatever is answered in it counts from then on. */
+  /** When the pass began, in Unix milliseconds: the answers of the pass count from then on. */
   readonly nowMs: number;
   /** The thresholds that are met, with their first observation, and the conditions that count. */
   readonly observations: PluginObservations;

@@ -1,6 +1,4 @@
-/**
- * What the eviction chart (eviction-machine.ts) is drawn with: its context, the events that come to it, its guards and actions by name.
- */
+/** The set-up of the eviction chart (eviction-machine.ts): its context, its events, its guards and actions by name. */
 import { assign, raise, setup, stateIn } from 'xstate';
 import {
   DOUBT_MEASUREMENTS_MAX,
@@ -20,9 +18,9 @@ import type { PressureCondition } from '../policies/eviction/signals.ts';
 import { asksOf } from './ask.ts';
 
 export interface EvictionContext {
-  /** What the next pass needs to know of the last one. */
+  /** The facts of the last pass for the next one. */
   readonly state: EvictionState;
-  /** What pods are evicted for; undefined if nothing is short. */
+  /** The shortage for which pods are evicted; undefined if nothing is short. */
   readonly shortage: Shortage | undefined;
   /** The latest ranking: the pods, their figures, and the victim. */
   readonly choice: VictimChoice | undefined;
@@ -33,7 +31,7 @@ export interface EvictionContext {
   readonly ended: readonly string[];
   /** UIDs of evicted pods that did not end in time. They are not evicted again until they are gone. */
   readonly unendable: readonly string[];
-  /** How often memory is still measured for a report that the figures do not show. */
+  /** How often memory is still measured for a report of the watch that the figures do not confirm. */
   readonly doubtsLeft: number;
 }
 
@@ -60,7 +58,7 @@ export type EvictionEvent =
   | { readonly type: 'POD_GONE'; readonly uid: string }
   | { readonly type: 'STOP' };
 
-/** How long the removal of what an evicted pod had on the disk is waited for (the kubelet's). */
+/** How long eviction waits until the remains of an evicted pod are removed from the disk (the kubelet's). */
 const CLEANUP_PATIENCE_MS = 30_000;
 
 /** What others may ask: whether the node has the condition. */
@@ -111,7 +109,7 @@ export const evictionSetup = setup({
   },
   delays: {
     period: MEASUREMENT_PERIOD_MS,
-    /** Until memory is measured again because the figures did not show what the watch told. */
+    /** Until memory is measured again because the figures did not confirm the report of the watch. */
     doubt: DOUBT_PERIOD_MS,
     cleanupPatience: CLEANUP_PATIENCE_MS,
   },

@@ -1,6 +1,6 @@
 /**
- * The lease of the node as a statechart: it tells the cluster that the node is alive. It depends on nothing but the API server, so that
- * no pod and no status holds it up. What is written is decided by src/agent/policies/node/lease-renewal.ts.
+ * The lease of the node as a statechart: it tells the cluster that the node is alive. It depends on nothing but the API server, so that no pod and no
+ * status delays it. What is written is decided by src/agent/policies/node/lease-renewal.ts.
  */
 import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
 import { leaseBackOffMs, RENEWAL_TRIES } from '../policies/node/lease-renewal.ts';
@@ -88,7 +88,7 @@ export const leaseMachine = setup({
   },
   delays: {
     backOff: ({ context }) => leaseBackOffMs(context.readFailures),
-    /** The actor makes it a little longer, at random. */
+    /** The actor adds a little to it, at random. */
     renewal: 10_000,
   },
   guards: {

@@ -1,12 +1,12 @@
 /**
- * The Node object of this node as a statechart: that it exists, that it is of this machine, and that it shows the node's status. How the
- * object is registered is decided by src/agent/policies/node/registration.ts, what is reported and when by status-report.ts, and
- * whose the object is by machine-identity.ts.
+ * The Node object of this node as a statechart: that it exists, that it is of this machine, and that it shows the node's status. How the object is
+ * registered is decided by src/agent/policies/node/registration.ts, what is reported and when by status-report.ts, and to which machine the object
+ * belongs by machine-identity.ts.
  *
- * The actor keeps to this: DUE is sent when the armed timer has run out, and QUICK_LOOK when the timer of the quick looks has;
- * `register` is answered by one of REGISTERED, REGISTRATION_FAILED and OTHER_MACHINE; `lookForNode` by one of NODE_FOUND,
- * NODE_MISSING, LOOK_FAILED and OTHER_MACHINE; `report` by one of REPORTED, NODE_MISSING, REPORT_FAILED and OTHER_MACHINE;
- * `lookAtOther` by one of OTHER_SEEN, NODE_FOUND, NODE_MISSING and LOOK_FAILED. Each ends before the next one begins.
+ * The actor keeps to this: DUE is sent when the armed timer has run out, and QUICK_LOOK when the timer of the quick looks has; `register` is answered
+ * by one of REGISTERED, REGISTRATION_FAILED and OTHER_MACHINE; `lookForNode` by one of NODE_FOUND, NODE_MISSING, LOOK_FAILED and OTHER_MACHINE;
+ * `report` by one of REPORTED, NODE_MISSING, REPORT_FAILED and OTHER_MACHINE; `lookAtOther` by one of OTHER_SEEN, NODE_FOUND, NODE_MISSING and
+ * LOOK_FAILED. Each ends before the next one begins.
  */
 import { assign, setup } from 'xstate';
 import { isAbandoned, type LeaseSighting, seenLease } from '../policies/node/machine-identity.ts';
@@ -16,7 +16,7 @@ import { asksOf } from './ask.ts';
 export interface NodeInput {
   /** The node registers itself, unless its Node object is made by another client. */
   readonly registersItself: boolean;
-  /** For so long a lease is valid that is not renewed. */
+  /** How long a lease is valid after its last renewal. */
   readonly leaseDurationSeconds: number;
   /** Unix ms. */
   readonly now: number;
@@ -38,7 +38,7 @@ export interface NodeContext extends NodeInput {
   readonly otherLease: LeaseSighting | undefined;
   /** The machine that the Node object names does not run any more. */
   readonly mayTakeOver: boolean;
-  /** Why the last request failed, or what is waited for. */
+  /** Why the last request failed, or what the chart waits for. */
   readonly problem: string | undefined;
   /** Since when the chart is in its state of the first level, Unix ms. */
   readonly since: number;

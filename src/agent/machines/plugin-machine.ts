@@ -1,10 +1,9 @@
 /**
- * One eviction plugin as a statechart, from the moment its socket is found until it is gone: whether it can be asked, and how it
- * answers. What it must say of itself is decided by src/agent/policies/eviction-plugins/plugin-registration.ts.
+ * One eviction plugin as a statechart, from the moment its socket is found until it is gone: whether it can be asked, and how it answers. What it
+ * must say of itself is decided by src/agent/policies/eviction-plugins/plugin-registration.ts.
  *
- * The actor keeps to this: `askPlugin` is answered by one of ACCEPTED, REFUSED and NOT_ANSWERED; `tellAccepted` and `tellRefused` by one
- * of TOLD and NOT_TOLD. After `endCall` there is no answer. ANSWERED and FAILED
- * tell what came of questions that were put to the plugin together.
+ * The actor keeps to this: `askPlugin` is answered by one of ACCEPTED, REFUSED and NOT_ANSWERED; `tellAccepted` and `tellRefused` by one of TOLD and
+ * NOT_TOLD. After `endCall` there is no answer. ANSWERED and FAILED are the result of questions that were asked together.
  */
 import { assign, setup } from 'xstate';
 import { registrationBackOffMs } from '../policies/eviction-plugins/plugin-registration.ts';
@@ -30,7 +29,7 @@ export interface PluginContext {
 }
 
 export type PluginEvent =
-  /** It is one that can be asked. */
+  /** It can be registered. */
   | { readonly type: 'ACCEPTED'; readonly name: string }
   /** It has said what it is, and is not taken. */
   | { readonly type: 'REFUSED'; readonly name: string; readonly problem: string }
@@ -85,7 +84,7 @@ export const pluginMachine = setup({
       problem: event.type === 'REPLACED' ? `replaced by the plugin at ${event.by}` : 'its socket is gone',
     })),
 
-    // Asked of the actor. Reports come before the change is recorded: the context says what was before, the event what is new.
+    // Actions of the actor. Reports run before the change is recorded: the context is the old one, and the event has the news.
     askPlugin: ask(),
     tellAccepted: ask(),
     tellRefused: ask(),

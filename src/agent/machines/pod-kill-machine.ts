@@ -1,10 +1,11 @@
 /**
- * The end of one pod that plugins have chosen, as a statechart: one actor per pod that is being killed. A kill goes on until the pod is gone;
- * it is not withdrawn. Through whom the pod ends, and when it is asked for again, is decided by src/agent/policies/eviction-plugins/pod-kill.ts.
+ * The end of one pod that plugins have chosen, as a statechart: one actor per pod that is being killed. A kill goes on until the pod is gone; it is
+ * not withdrawn. Whether the API server or this node ends the pod, and when the request is repeated, is decided by
+ * src/agent/policies/eviction-plugins/pod-kill.ts.
  *
- * The actor keeps to this: `requestKill` is answered by one of TAKEN, ENDING and REFUSED, which may come at once; the first request for a
- * pod that is ending by then is never REFUSED. After `abortRequest` there is no answer. OVERDUE is sent when the armed limit has run out; HASTEN when a plugin wants the
- * pod gone within another grace period; POD_TERMINATED and POD_GONE when that has happened.
+ * The actor keeps to this: `requestKill` is answered by one of TAKEN, ENDING and REFUSED, which may come at once; the first request for a pod that is
+ * ending by then is never REFUSED. After `abortRequest` there is no answer. OVERDUE is sent when the armed limit has run out; HASTEN when a plugin
+ * wants the pod gone within another grace period; POD_TERMINATED and POD_GONE when that has happened.
  */
 import { assign, setup } from 'xstate';
 import type { KillRefusal } from '../policies/eviction-plugins/pod-kill.ts';
@@ -21,7 +22,7 @@ export interface PodKillInput {
   readonly gracePeriodSeconds: number;
 }
 
-/** What ends the kill: the pod's end on this node, or that its object is gone. */
+/** What ends the kill: the pod's end on this node, or the end of its object. */
 export type AwaitedEnd = 'Node' | 'Object';
 
 export interface PodKillContext extends PodKillInput {
@@ -29,11 +30,11 @@ export interface PodKillContext extends PodKillInput {
   readonly awaits: AwaitedEnd | undefined;
   /** None of its containers runs any more. */
   readonly hasTerminated: boolean;
-  /** Why the latest request was not taken; undefined after one that was. */
+  /** Why the latest request was not taken; undefined after one that was taken. */
   readonly refusal: KillRefusal | undefined;
   /** Refusals of the same kind in a row. */
   readonly failures: number;
-  /** Why its end is not counted on any longer. */
+  /** Why the pod has not ended in time. */
   readonly overdue: string | undefined;
 }
 
@@ -68,10 +69,10 @@ export const podKillMachine = setup({
     events: {} as PodKillEvent,
     input: {} as PodKillInput,
   },
-  /** Provided by the actor, which has chance. */
+  /** The actor provides the delay, since it is random. */
   delays: { retry: 1_000 },
   guards: {
-    /** Of a pod that has no running container any more, nothing can be hastened. */
+    /** A pod without running containers cannot end any faster. */
     isShorter: ({ context, event }) =>
       event.type === 'HASTEN' &&
       event.gracePeriodSeconds < context.gracePeriodSeconds &&

@@ -90,7 +90,7 @@ export const podMachine = setup({
     runtimeHoldsNothing: ({ context }) => context.runtimeHolds === 'nothing',
     runtimeHoldsRunning: ({ context }) => context.runtimeHolds === 'running',
     isOfManifest: ({ context }) => context.pod !== undefined && isManifestPod(context.pod),
-    /** A static pod waits where it lacks only room: its source would not bring it a second time. */
+    /** A static pod that lacks only room waits: its source would not deliver it a second time. */
     waitsForRoom: ({ context, event }) =>
       event.type === 'REJECTED' &&
       event.lack !== undefined &&

@@ -18,9 +18,9 @@ export interface PreemptionInput {
 }
 
 export interface PreemptionContext extends PreemptionInput {
-  /** The latest: the candidates, the distance of each from what is missing, and the victims. */
+  /** The latest decision: the candidates, the distance of each from the missing amounts, and the victims. */
   readonly decision: PreemptionDecision | undefined;
-  /** UIDs of the pods whose end is still to come. */
+  /** UIDs of the awaited pods that have not ended. */
   readonly awaited: readonly string[];
   /** UIDs of pods that could not be ended. They are not chosen again. */
   readonly unendable: readonly string[];

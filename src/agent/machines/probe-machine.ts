@@ -28,14 +28,14 @@ export interface ProbeInput {
 
 export interface ProbeContext extends ProbeInput {
   readonly record: ProbeRecord;
-  /** How long the timer that is asked for takes. */
+  /** The delay of the timer that is to be armed. */
   readonly delayMs: number;
   /** When the latest run began, Unix ms. */
   readonly ranAt: number;
 }
 
 interface Seen {
-  /** What the pod's status says; undefined while there is none. */
+  /** What the pod's status shows of the container; undefined while there is no status. */
   readonly seen: Sighting | undefined;
   /** Unix ms. */
   readonly now: number;

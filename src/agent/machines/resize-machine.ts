@@ -1,6 +1,6 @@
 /**
- * A change of the resources of one pod that runs, as a statechart: one actor from the request until what runs has what was granted. What
- * is decided, and the conditions of the pod's status, come from src/agent/policies/resize.
+ * A change of the resources of one pod that runs, as a statechart: one actor from the request until the running containers have what was granted. The
+ * decisions, and the conditions of the pod's status, come from src/agent/policies/resize.
  *
  * The two regions go on side by side: a request may wait while an earlier one is carried out.
  */

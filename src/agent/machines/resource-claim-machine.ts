@@ -1,6 +1,6 @@
 /**
- * A ResourceClaim that pods of this node use, as a statechart: its drivers prepare it once for all of them, and are asked to undo that when
- * its last pod has ended.
+ * A ResourceClaim that pods of this node use, as a statechart: its drivers prepare it once for all of them, and unprepare it when its last pod has
+ * ended.
  */
 import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
 import type { ClaimState } from '../policies/dra/claim-devices.ts';
@@ -15,7 +15,7 @@ export interface ResourceClaimInput {
 }
 
 export interface ResourceClaimContext extends ClaimState {
-  /** The pod that has asked last: what one pod asks for at once, its drivers are asked for at once. */
+  /** The pod that has asked last: claims that one pod wants together, a driver prepares in one call. */
   readonly asker: string;
   /** The last pod, which has ended. It counts among the pods until the claim is unprepared. */
   readonly leaving: string | undefined;
@@ -31,7 +31,7 @@ interface Prepared {
 }
 
 export type ResourceClaimEvent =
-  /** A pod is to have it; also again, after a failure. */
+  /** A pod wants it; also again, after a failure. */
   | { readonly type: 'WANTED'; readonly pod: string; readonly now: number }
   /** No pod waits for it any more: those that did are ending. */
   | { readonly type: 'GIVEN_UP'; readonly now: number }
@@ -72,7 +72,7 @@ export const resourceClaimMachine = setup({
       const { pod, now } = event;
       return { asker: pod, pods: [...context.pods.filter((one) => one !== pod), pod], since: now };
     }),
-    /** A further pod has what is there already. */
+    /** Another pod uses the claim, which is prepared already. */
     recordPod: assign(({ context: { pods }, event }) => {
       if (event.type !== 'WANTED' || pods.includes(event.pod)) return { pods };
       return { pods: [...pods, event.pod] };

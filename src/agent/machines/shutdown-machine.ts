@@ -16,9 +16,9 @@ export interface EndingGroup {
 }
 
 export interface ShutdownContext {
-  /** What is still to be ended; the first one is ending now. */
+  /** The groups that have not ended. The first one is ending now. */
   readonly groups: readonly EndingGroup[];
-  /** UIDs of the pods of the first group whose end is still to come. */
+  /** UIDs of the pods of the first group that have not ended. */
   readonly awaited: readonly string[];
   /** Unix milliseconds; undefined while the node does not shut down. */
   readonly since: number | undefined;

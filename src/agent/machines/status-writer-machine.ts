@@ -12,15 +12,15 @@ import { asksOf } from './ask.ts';
 export interface StatusWriterContext {
   /** UIDs of pods whose status is to be written, in order. */
   readonly due: readonly string[];
-  /** UIDs of pods whose status is being written. Of one pod, one status is. */
+  /** UIDs of pods whose status is being written: one status of each pod. */
   readonly underWay: readonly string[];
-  /** Of these, the pods that have come again meanwhile: what is being written is of their former life. */
+  /** Of these, the pods that have come again meanwhile: the status that is being written belongs to their former life. */
   readonly outlived: readonly string[];
   /** Writes in a row that the server did not answer. */
   readonly failures: number;
   /** Why the last write was not answered; undefined after an answer. */
   readonly problem: string | undefined;
-  /** How long the server asked to be left alone. */
+  /** How long the server asked the client to wait. */
   readonly askedMs: number | undefined;
 }
 
@@ -63,7 +63,7 @@ export const statusWriterMachine = setup({
     recordDue: assign(({ context: { due }, event }) =>
       event.type === 'DUE' ? { due: [...new Set([...due, ...event.uids])] } : {},
     ),
-    /** What the server did not answer is due again. */
+    /** A status whose write was not answered is due again. */
     recordEnd: assign(({ context: { due, underWay, outlived }, event }) => {
       if (!('uid' in event)) return {};
       const others = (uids: readonly string[]) => uids.filter((uid) => uid !== event.uid);

@@ -13,7 +13,7 @@ export interface TaintsContext {
   readonly conflicts: number;
   /** The server refused the last write: without a change of rights it will do so again. */
   readonly isRefused: boolean;
-  /** How long the server asked to be left alone. */
+  /** How long the server asked the client to wait. */
   readonly askedMs: number | undefined;
   /** Why the last write failed; undefined after a success, and where nothing differs any more. */
   readonly problem: string | undefined;

@@ -1,4 +1,4 @@
-/** What a real API server's admission plugins make of new pods and nodes, as far as a node or a test sees it. */
+/** What the admission plugins of a real API server change in new pods and nodes, as far as a node or a test sees it. */
 import { isMirrorPod } from '../../../src/agent/policies/pod/pod-kinds.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { AnyObject, Draft, Store } from './context.ts';

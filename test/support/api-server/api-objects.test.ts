@@ -1,4 +1,4 @@
-/** What the double stores of an object that a client sends, on a store alone. */
+/** The objects that the double stores when a client sends them, on a store alone. */
 import { expect, test } from '@jest/globals';
 import { ApiStore } from '../../../src/simulation/api/api-store.ts';
 import { ApiObjects } from './api-objects.ts';

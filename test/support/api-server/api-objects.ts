@@ -1,4 +1,4 @@
-/** What the double does with its objects: reads, creates, changes and deletes them, by the rules of a real API server. */
+/** Reads, creates, changes and deletes the objects of the double, by the rules of a real API server. */
 import { randomInt, randomUUID } from 'node:crypto';
 import { equalJson, without } from '../../../src/agent/policies/formats/canonical-json.ts';
 import { rfc3339 } from '../../../src/agent/policies/formats/time.ts';
@@ -33,21 +33,21 @@ export interface WriteOptions {
   readonly user: User;
   readonly dryRun?: boolean;
   readonly subresource?: string;
-  /** Who manages which fields, once the object is `next`. Default: as before. */
+  /** The managers of the fields of the object `next`. Default: as before. */
   readonly managers?: (live: AnyObject | undefined, next: Draft) => readonly ManagedFieldsEntry[] | undefined;
 }
 
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: string;
-  /** The older way to say it. */
+  /** The older option. */
   readonly orphanDependents?: boolean;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
-/** Kinds whose generation tells how often the spec was changed. */
+/** Kinds whose generation counts the changes of the spec. */
 const GENERATED = new Set([
   'Deployment',
   'DaemonSet',
@@ -72,7 +72,7 @@ const CREATED_BY_UPDATE = new Set([
     (name) => `${name}.rbac.authorization.k8s.io`,
   ),
 ]);
-/** Kinds of which an update says what it has seen. */
+/** Kinds whose updates must name the version that they have seen. */
 const VERSIONED = new Set([
   ...['leases.coordination.k8s.io', 'runtimeclasses.node.k8s.io', 'poddisruptionbudgets.policy'],
   ...['csidrivers', 'csinodes', 'volumeattachments'].map((name) => `${name}.storage.k8s.io`),
@@ -127,7 +127,7 @@ export class ApiObjects {
     return store.add(storeKey(type), stored as unknown as NewObject, undefined, uid);
   }
 
-  /** Whether an update of what does not exist makes it. */
+  /** Whether an update creates a missing object. */
   isMadeByUpdate(target: Target): boolean {
     return CREATED_BY_UPDATE.has(storeKey(target.type)) && this.find(target) === undefined;
   }
@@ -143,7 +143,7 @@ export class ApiObjects {
     return this.change(target, before, sent, options);
   }
 
-  /** Stores what a change of the object has made. Nothing is stored if nothing has changed. */
+  /** Stores a changed object. Stores nothing if nothing has changed. */
   change(
     target: Target,
     before: AnyObject,
@@ -178,7 +178,7 @@ export class ApiObjects {
     return this.store.replace(key, before, after, undefined);
   }
 
-  /** Returns what is left of the object for now, or else how it was at last. */
+  /** Returns the object as it is left for now, or its last state if it is gone. */
   delete(
     target: Target,
     deletion: DeleteOptions,
@@ -202,7 +202,7 @@ export class ApiObjects {
     }
     const ended = type.plural === 'pods' ? this.#withoutGrace(before) : before;
     if (dryRun) return { last: ended };
-    // Of a pod, those who watch it hear first that it has no time left.
+    // Watchers of a pod first get its version without a grace period.
     const last = equalJson(ended, before)
       ? before
       : (this.store.replace(key, before, ended, undefined) as AnyObject);
@@ -311,7 +311,7 @@ const OWNERS_FINALIZERS: Readonly<Record<string, string>> = {
   Orphan: 'orphan',
 };
 
-/** What becomes of its dependents is what the latest deletion says. */
+/** The latest deletion decides what happens to the dependents. */
 function finalizersFor(policy: string, formerly: readonly string[]): readonly string[] {
   if (policy === '') return formerly;
   const own = OWNERS_FINALIZERS[policy];
@@ -327,7 +327,7 @@ function isEnding(pod: AnyObject, { gracePeriodSeconds: graceSeconds }: DeleteOp
   );
 }
 
-/** As `generateName` and the server's own names have it. */
+/** A random ending as in `generateName` and in the server's own names. */
 function randomSuffix(): string {
   return Array.from({ length: SUFFIX_LENGTH }, () => SUFFIX_LETTERS[randomInt(SUFFIX_LETTERS.length)]).join(
     '',
@@ -353,7 +353,7 @@ function withSent(metadata: Draft, sent: Draft): Draft {
   return managedFields === undefined ? metadata : { ...metadata, managedFields };
 }
 
-/** What no change of an object changes. */
+/** The metadata that no update of an object changes. */
 function fixedMetadata({ metadata }: AnyObject): Draft {
   const kept: Draft = {};
   const fields = [
@@ -380,7 +380,7 @@ function isFinallyDeleted({ metadata, spec }: AnyObject): boolean {
   return deletionTimestamp !== undefined && !waits && finalizers.length === 0;
 }
 
-/** As it is served: an object says of which kind it is. */
+/** The object as it is served: with its kind. */
 export function served(object: object, type: ServedType): object {
   return { kind: type.kind, apiVersion: apiVersionOf(type), ...viewed(object, type) };
 }

@@ -8,7 +8,7 @@ const AUTHENTICATED = 'system:authenticated';
 const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 const BOOTSTRAP_TOKEN = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 
-/** The side of TLS that tells who the client is. */
+/** The members of a TLS socket that show the client. */
 export interface PeerSocket {
   readonly authorized: boolean;
   /** A code. */
@@ -36,12 +36,12 @@ export class Authentication {
     this.#now = now;
   }
 
-  /** Throws what the server answers to credentials that it does not accept. */
+  /** Throws the server's answer to credentials that it does not accept. */
   userOf(socket: PeerSocket, headers: IncomingHttpHeaders): User {
     const user = this.#ofCertificate(socket) ?? this.#ofHeader(headers.authorization) ?? ANONYMOUS;
     const impersonated = headers['impersonate-user'];
     if (typeof impersonated !== 'string') return user;
-    // Only those who may do everything: who may play whom else is left out.
+    // Only users who may do everything may impersonate: the rules for others are left out.
     if (!user.groups.includes(MASTERS)) throw unauthorized();
     const groups = headers['impersonate-group'];
     return { name: impersonated, groups: [groups ?? [], AUTHENTICATED].flat() };
@@ -53,7 +53,7 @@ export class Authentication {
     const certificate = socket.getPeerCertificate() as PeerCertificate | undefined;
     const { subject } = certificate ?? {};
     if (certificate === undefined || subject === undefined) return undefined;
-    // The server's clock may differ from that of the machine, by which TLS has judged.
+    // The server's clock may differ from that of the machine, which TLS has used.
     const isTrusted = socket.authorized || OTHER_TIME.has(String(socket.authorizationError));
     const isValid = this.#now() <= Date.parse(certificate.valid_to ?? '');
     if (!isTrusted || !isValid || subject.CN === undefined) throw unauthorized();

@@ -42,7 +42,7 @@ export class Authorization {
     return { allowed: false, reason };
   }
 
-  /** Throws what the server answers to a request that the user may not make. */
+  /** Throws the server's answer to a request that the user may not make. */
   check(user: User, request: ResourceRequest): void {
     const { type, verb, subresource, namespace, name, query } = request;
     const attributes = { verb, group: type.group, resource: type.plural, subresource, namespace, name };

@@ -1,4 +1,4 @@
-/** What all parts of the double share. */
+/** The parts that all parts of the double share. */
 import type { ApiStore, StoredObject } from '../../../src/simulation/api/api-store.ts';
 
 /** Where the double listens, whose certificates it trusts, and which parts of a control plane it plays beside the API server. */
@@ -6,7 +6,7 @@ export interface DoubleOptions {
   /** Of the certificates, as `CertificateAuthority` has them, and of the journal. */
   readonly dir: string;
   readonly port: number;
-  /** Makes service accounts, signs certificates, removes what an owner or a namespace leaves behind, … */
+  /** Makes service accounts, signs certificates, removes the remains of owners and namespaces, … */
   readonly controllers: boolean;
   /** Binds pods to nodes. */
   readonly scheduler: boolean;

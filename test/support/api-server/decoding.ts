@@ -1,4 +1,4 @@
-/** Objects and patches that clients send: of known fields, by how strictly the client wants them to be checked. */
+/** Decodes objects and patches of clients: checks for unknown fields as strictly as the client wants. */
 import type { Draft } from './context.ts';
 import { checked, duplicates } from './fields/field-check.ts';
 import { objectType } from './fields/field-types.ts';
@@ -8,7 +8,7 @@ import { apiVersionOf, type ServedType } from './served-types.ts';
 import { badRequest, StatusError } from './status-error.ts';
 import { strictnessOf } from './write-options.ts';
 
-/** Of a body that is an object. */
+/** Decodes a body that is an object. */
 export function decodedObject(asked: Asked, sent: Draft): Draft {
   const { type } = asked.request;
   const { value, unknown, wrong } = checked(sent, objectType(type), type.kind);
@@ -20,7 +20,7 @@ export function decodedObject(asked: Asked, sent: Draft): Draft {
   return value as Draft;
 }
 
-/** Of an object that a patch has made. */
+/** Decodes an object that a patch has made. */
 export function decodedPatched(asked: Asked, after: Draft): Draft {
   const { type } = asked.request;
   const { value, unknown, wrong } = checked(after, objectType(type), type.kind);
@@ -45,12 +45,12 @@ const strange = (unknown: readonly string[]): string[] => unknown.map((path) => 
 const twiceIn = ({ text }: Asked): string[] =>
   (text === '' ? [] : duplicates(text)).map((path) => `duplicate field "${path}"`);
 
-/** Without what is empty, and so is not told. */
+/** Without empty members, which are not served. */
 export function knownPart(type: ServedType, object: Draft): Draft {
   return checked(object, objectType(type), type.kind).value as Draft;
 }
 
-/** Of what is applied. Its fields have to be known, however strict the client is. */
+/** Decodes an applied configuration. Its fields must be known, however strict the client is. */
 export function decodedConfig(request: ResourceRequest, sent: Draft): Draft {
   const { type } = request;
   const { unknown, wrong } = checked(sent, objectType(type), type.kind);

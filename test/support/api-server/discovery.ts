@@ -1,4 +1,4 @@
-/** Which kinds of objects there are, in the forms in which clients ask for that. */
+/** The kinds of objects of the server, in the forms in which clients ask for them. */
 import { apiVersionOf, groupVersions, type ServedType } from './served-types.ts';
 
 export const VERSION = {
@@ -13,7 +13,7 @@ export const VERSION = {
   platform: 'linux/amd64',
 };
 
-/** What a subresource takes, where that is not the kind of the object itself. */
+/** The kinds of subresources that have a kind of their own. */
 const SUBRESOURCES: Readonly<
   Record<string, readonly [group: string, version: string, kind: string, verbs: readonly string[]]>
 > = {
@@ -91,7 +91,7 @@ export interface Discovered {
   readonly contentType: string;
 }
 
-/** What is served at that path; undefined: nothing. `accept`: kubectl of today asks for all groups at once. */
+/** The answer at that path; undefined: there is none. `accept`: present versions of kubectl ask for all groups at once. */
 export function discovered(path: string, accept: string): Discovered | undefined {
   const plain = (body: object): Discovered => ({ body, contentType: 'application/json' });
   const isAggregated = AGGREGATED.test(accept);

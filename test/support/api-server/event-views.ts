@@ -14,12 +14,12 @@ const STORED_NAMES = Object.fromEntries(Object.entries(OWN_NAMES).map(([stored, 
 
 export const isEventView = ({ group }: { readonly group: string }): boolean => group === 'events.k8s.io';
 
-/** Of an object as it is stored, what is served of that group. */
+/** A stored object as it is served in that group. */
 export function viewed<T extends object>(object: T, type: { readonly group: string }): T {
   return isEventView(type) ? renamed(object, OWN_NAMES) : object;
 }
 
-/** Of an object as a client has sent it, what is stored. */
+/** An object of a client as it is stored. */
 export function storedForm<T extends Draft>(object: T, type: { readonly group: string }): T {
   return isEventView(type) ? renamed(object, STORED_NAMES) : object;
 }
@@ -28,7 +28,7 @@ function renamed<T extends object>(object: T, names: Readonly<Record<string, str
   return Object.fromEntries(Object.entries(object).map(([name, value]) => [names[name] ?? name, value])) as T;
 }
 
-/** The selector in the names of what is stored. */
+/** The selector with the names of stored fields. */
 export function storedSelector(selector: string, type: { readonly group: string }): string {
   if (!isEventView(type)) return selector;
   return selector

@@ -33,11 +33,11 @@ export interface Asked {
   readonly accept: string;
   readonly contentType: string;
   readonly userAgent: string;
-  /** What the body holds; undefined: it is empty. */
+  /** The decoded body; undefined: it is empty. */
   readonly body: unknown;
   /** The body in JSON as it was sent; empty in another format. */
   readonly text: string;
-  /** What is odd in what the client has sent, told beside the answer. */
+  /** Warnings about the sent object, which go with the answer. */
   readonly warnings: string[];
 }
 
@@ -66,7 +66,7 @@ const VIEWS = new Set(['', 'status', 'approval', 'finalize', 'ephemeralcontainer
 
 const WRITES = { create: true, update: true, patch: true };
 
-/** Throws what the server answers to a request that it does not carry out. */
+/** Throws the server's answer to a request that it does not carry out. */
 export function handle(host: HandlerHost, asked: Asked): Answer {
   const { request } = asked;
   if (!request.type.verbs.includes(request.verb) && request.subresource === '') throw methodNotAllowed();
@@ -102,7 +102,7 @@ function writeOptions({ objects }: HandlerHost, asked: Asked): WriteOptions {
 
 const MANAGER_LENGTH_MAX = 128;
 
-/** A client that does not say who it is is known by the first word of its program's name. */
+/** A client that does not name its manager gets the first word of its user agent. */
 function changeBy(
   objects: ApiObjects,
   { request, userAgent }: Asked,
@@ -142,7 +142,7 @@ function list({ objects }: HandlerHost, { request, accept }: Asked): Answer {
   };
 }
 
-/** The body, which has to be an object, and of the kind that the path says. */
+/** The body, which must be an object of the kind in the path. */
 function objectOf({ body, request }: Asked, kind = request.type.kind): Draft {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw badRequest(`couldn't get version/kind; json parse error: the body is no object of kind ${kind}`);
@@ -158,7 +158,7 @@ function objectOf({ body, request }: Asked, kind = request.type.kind): Draft {
   return { ...object, metadata: { ...(object.metadata as Draft | undefined) } };
 }
 
-/** As the server's own types name it. */
+/** The group as the server's own types name it. */
 const internalGroup = (group: string): string => (group === '' ? 'core' : (group.split('.')[0] ?? ''));
 
 function checkPlace({ metadata }: Draft, { namespace, name, verb }: ResourceRequest): void {
@@ -261,7 +261,7 @@ function apply(host: HandlerHost, asked: Asked): Answer {
 
 function deletionOf({ request, body }: Asked): DeleteOptions {
   checkDeletion(request, body ?? {});
-  // Of a body and a query, the body counts.
+  // If there are a body and a query, the body counts.
   if (body !== undefined) return body as DeleteOptions;
   const grace = request.query.get('gracePeriodSeconds');
   const policy = request.query.get('propagationPolicy');
@@ -285,7 +285,7 @@ function remove(host: HandlerHost, asked: Asked): Answer {
   const { left, last } = host.objects.delete(request, deletion, deleteOptions(host, asked));
   if (left !== undefined) return shown(host, asked, left, 200);
   const { type } = request;
-  // Some kinds are told as they were; of others, that they are gone.
+  // For some kinds the answer is the deleted object, for others a Status.
   if (TOLD_WHEN_DELETED.has(type.plural)) return shown(host, asked, last ?? before, 200);
   const { name, uid } = before.metadata;
   const details = { name, ...(type.group !== '' && { group: type.group }), kind: type.plural, uid };

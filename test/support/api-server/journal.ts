@@ -10,7 +10,7 @@ interface Entry {
   readonly gone?: { readonly name: string; readonly namespace?: string };
 }
 
-/** Brings the store to where the journal ends, and writes all changes from then on. Returns what closes the file. */
+/** Replays the journal into the store, and writes all later changes. Returns the function that closes the file. */
 export function keepJournal(store: Store, file: string): () => void {
   if (existsSync(file)) replay(store, readFileSync(file, 'utf8'));
   const descriptor = openSync(file, 'a', 0o600);

@@ -58,7 +58,7 @@ function valueAt(document: unknown, path: string): unknown {
   return keysOf(path).reduce((value, key) => memberOf(value, key, path), document);
 }
 
-/** What is not there is copied as null. */
+/** A missing value is copied as null. */
 function copiedFrom(document: unknown, from: string): unknown {
   const keys = keysOf(from);
   const last = keys.pop() ?? '';

@@ -10,7 +10,7 @@ const VALUE_RULE =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 const KEY = /^(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?\/)?(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/u;
 const VALUE = /^(?:(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/u;
-/** Of a requirement: `in`, `=`, … */
+/** Operators of a requirement. */
 const SET_OPERATORS = new Set(['in', 'notin']);
 const OPERATORS = new Set([...SET_OPERATORS, '=', '==', '!=', 'gt', 'lt', '>', '<']);
 const SIGNS = new Set(['(', ')', ',', '!', '=', '==', '!=', '>', '<']);
@@ -32,7 +32,7 @@ export function labelValueFlaw(value: string): string | undefined {
   return VALUE.test(value) ? undefined : VALUE_RULE;
 }
 
-/** Throws what the server answers to a selector that it cannot read. */
+/** Throws the server's answer to a selector that it cannot read. */
 export function parsedSelector(selector: string): readonly Requirement[] {
   return new SelectorReader(selector).all();
 }

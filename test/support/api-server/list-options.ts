@@ -1,4 +1,4 @@
-/** What a list or a watch asks for, beside its selectors, and what the server answers to options that do not fit together. */
+/** The options of a list or a watch beside its selectors, and the server's answers to options that do not fit together. */
 import type { ServedType } from './served-types.ts';
 import { badRequest, type Cause, invalid } from './status-error.ts';
 

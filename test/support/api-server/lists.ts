@@ -27,7 +27,7 @@ export function listPart(store: Store, { verb, type, namespace, query }: Resourc
   const next = continues === '' ? undefined : continuation(continues);
   const wanted = Number(asked);
   if (wanted > store.version) throw tooLargeVersion(wanted, store.version, verb !== 'deletecollection');
-  // A part of a list is of the very version that is asked for.
+  // A part of a list has exactly the requested version.
   const isExact =
     match === 'Exact' || (match === '' && (limit > 0 || verb === 'deletecollection') && wanted > 0);
   const version = next?.version ?? (isExact ? wanted : store.version);
@@ -65,7 +65,7 @@ function continuation(token: string): Continuation {
 
 const NO_CONTINUE = 'invalid continue token: continue key is not valid';
 
-/** As Go quotes a character. */
+/** The first character, as Go quotes it. */
 function firstOf(text: string): string {
   const code = text.charCodeAt(0);
   return code >= 0x20 && code < 0x7f ? text.charAt(0) : `\\u${code.toString(16).padStart(4, '0')}`;

@@ -1,4 +1,4 @@
-/** What a new pod has to be, beyond what its node checks. */
+/** Rules for new pods that their node does not check. */
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { Draft } from './context.ts';
 import type { Cause } from './status-error.ts';

@@ -19,14 +19,14 @@ const NODE_RULES: readonly PolicyRule[] = [
   rule(READ, 'node.k8s.io', 'runtimeclasses'),
   rule(READ, 'storage.k8s.io', 'csidrivers'),
 ];
-/** Those with rules of their own, which the simulation has as well. */
+/** Kinds with rules of their own, which the simulation has as well. */
 const WITH_RIGHTS: ReadonlyMap<string, string> = new Map([
   ...['pods', 'nodes', 'configmaps', 'secrets'].map((resource) => [resource, ''] as const),
   ['leases', 'coordination.k8s.io'],
   ['volumeattachments', 'storage.k8s.io'],
 ]);
 
-/** Also the word of its admission. */
+/** Admission refuses with the same words. */
 export const NOT_OWN_CSI_NODE = 'can only access CSINode with the same name as the requesting node';
 
 const POD_SUBRESOURCES: ReadonlySet<string> = new Set(['', 'status', 'eviction']);
@@ -55,7 +55,7 @@ export class NodeAuthorizer {
     return NODE_RULES.some((each) => allows(each, attributes)) ? undefined : '';
   }
 
-  /** What the rules of admission (NodeRestriction) of that node are. */
+  /** The rules of admission (NodeRestriction) for that node. */
   rightsOf(nodeName: string): NodeRights {
     const known = this.#rights.get(nodeName);
     if (known !== undefined) return known;
@@ -105,7 +105,7 @@ export class NodeAuthorizer {
     return why?.startsWith('the node cannot ') === true ? '' : why;
   }
 
-  /** The name of a new or changed node is looked at when it is admitted. */
+  /** Admission checks the name of a new or changed node. */
   #whyNoNode(nodeName: string, { verb, name, subresource }: Attributes): string | undefined {
     if (verb === 'create' || verb === 'update' || verb === 'patch')
       return subresource === '' || subresource === 'status' ? undefined : '';
@@ -166,7 +166,7 @@ export class NodeAuthorizer {
     return whyNoGet(attributes) ?? (isUsed ? undefined : noRelationship(nodeName));
   }
 
-  /** Others than its own are kept from it when a request is admitted, too. */
+  /** Admission also refuses slices of other nodes. */
   #whyNoSlice(nodeName: string, { verb, subresource, name, fieldSelector }: Attributes): string | undefined {
     if (subresource !== '') return 'cannot authorize ResourceSlice subresources';
     if (verb === 'create') return undefined;
@@ -195,7 +195,7 @@ function whyNoGet({ verb, subresource }: Attributes): string | undefined {
   return subresource === '' ? undefined : 'cannot get subresource';
 }
 
-/** The name of a new one is looked at when it is admitted. */
+/** Admission checks the name of a new CSINode. */
 function whyNoCSINode(nodeName: string, { verb, subresource, name }: Attributes): string | undefined {
   if (!['get', 'create', 'update', 'patch', 'delete'].includes(verb))
     return 'can only get, create, update, patch, or delete a CSINode';
@@ -203,7 +203,7 @@ function whyNoCSINode(nodeName: string, { verb, subresource, name }: Attributes)
   return verb === 'create' || name === nodeName ? undefined : NOT_OWN_CSI_NODE;
 }
 
-/** Of its ResourceClaims, as far as they are known. */
+/** The names of its ResourceClaims that are known. */
 function claimNames({ spec, status }: Pod): readonly string[] {
   const own = (spec.resourceClaims ?? []).map(
     ({ name, resourceClaimName }) =>

@@ -16,7 +16,7 @@ interface Usage {
 
 const WINDOW = '10s';
 
-/** Of all nodes or pods, or of the one that is asked for. */
+/** The metrics of all nodes or pods, or of the requested one. */
 export async function nodeMetrics(request: ResourceRequest, store: Store, ask: Ask): Promise<object> {
   const { type, name, namespace, query } = request;
   const isSelected = selected(query.get('labelSelector'), null, type);

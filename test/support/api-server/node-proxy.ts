@@ -137,13 +137,13 @@ export interface AskOptions {
   readonly signal?: AbortSignal;
 }
 
-/** In the words of a server of Go, as far as clients and tests read them. */
+/** The error in the words of a Go server, as far as clients and tests read them. */
 function dialError({ message }: Error): StatusError {
   const why = message.includes('alert handshake failure') ? 'remote error: tls: handshake failure' : message;
   return internalError(`error dialing backend: ${why}`);
 }
 
-/** Of the node's answer, what the client gets. */
+/** The headers of the node's answer that the client gets. */
 export function passedHeaders(headers: IncomingHttpHeaders): Record<string, string | string[]> {
   const passed = Object.entries(headers).filter(
     ([name, value]) => value !== undefined && !OWN_HEADERS.has(name),
@@ -232,7 +232,7 @@ function containerOf(pod: AnyObject, asked: string | null, subresource: string):
   );
 }
 
-/** What the client is told of a node that does not answer well. */
+/** The client's answer when a node does not answer properly. */
 export async function nodeRefusal(answer: IncomingMessage, name: string): Promise<StatusError> {
   const body = (await text(answer)).slice(0, BODY_MAX);
   const code = answer.statusCode ?? 500;

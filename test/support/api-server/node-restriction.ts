@@ -1,4 +1,4 @@
-/** The admission plugin NodeRestriction: what a node may write, beyond what its authorizer can tell from a request's path. */
+/** The admission plugin NodeRestriction: what a node may write, beyond what its authorizer can decide by a request's path. */
 import type { Node, Pod } from '../../../src/types/kubernetes.ts';
 import { type AnyObject, type Draft, nodeOf, type Store, type User } from './context.ts';
 import { NodeAuthorizer, NOT_OWN_CSI_NODE } from './node-authorizer.ts';
@@ -72,7 +72,7 @@ function whyOtherNode(nodeName: string, name: string): string | undefined {
   return name === nodeName ? undefined : `node "${nodeName}" is not allowed to modify node "${name}"`;
 }
 
-/** A node asks for certificates of its own alone. */
+/** A node may only request certificates for itself. */
 function whyNoRequest(nodeName: string, { spec }: Draft): string | undefined {
   const signers = ['kubernetes.io/kubelet-serving', 'kubernetes.io/kube-apiserver-client-kubelet'];
   if (!signers.includes(String(spec?.signerName))) return undefined;

@@ -1,4 +1,4 @@
-/** What the server answers to new objects and changes that it does not take, whatever their kind. */
+/** The server's answers to new objects and changes that it refuses, for all kinds. */
 import type { AnyObject, Draft } from './context.ts';
 import { dataCauses, metadataCauses } from './metadata-rules.ts';
 import { nameCause } from './names.ts';
@@ -12,7 +12,7 @@ interface Target {
   readonly name: string;
 }
 
-/** Throws why there can be no such object. */
+/** Throws why the object cannot be created. */
 export function checkNew(target: Target, made: Draft): void {
   const { type, name } = target;
   const cause = nameCause(type, name);
@@ -33,13 +33,13 @@ function causesOf(type: ServedType, object: Draft): Cause[] {
   ];
 }
 
-/** Throws what the server answers to a change of another object of the name. */
+/** Throws the server's answer to a change of another object of the name. */
 export function checkUID(target: Target, { metadata }: AnyObject, { uid, dryRun }: Draft): void {
   if (uid !== undefined && uid !== metadata.uid)
     throw wrongUID({ ...target, dryRun: dryRun === true }, String(uid), metadata.uid);
 }
 
-/** Throws what the server answers to a change of an object that has been changed since, or to what it may not become. */
+/** Throws the server's answer to a change of an object that has changed since, or to a forbidden change. */
 export function checkChange(target: Target, before: AnyObject, next: Draft, version = ''): void {
   if (version !== '' && version !== before.metadata.resourceVersion) throw modified(target);
   const causes = causesOf(target.type, next);

@@ -1,4 +1,4 @@
-/** The defaults that the API server sets on new objects, and what it sets itself whatever was sent. */
+/** The defaults that the API server sets on new objects, and the fields that it always sets itself. */
 import { servedPodStatus } from '../../../src/simulation/api/served-pod-rules.ts';
 import type { PodSpec, PodStatus } from '../../../src/types/kubernetes.ts';
 import { withDefaults } from '../../../src/agent/sources/defaults/pod-defaults.ts';
@@ -25,7 +25,7 @@ const workload =
     object.spec = { ...fields, ...object.spec };
   };
 
-/** A node that says nothing of itself is served with these texts. */
+/** A node without nodeInfo is served with these texts. */
 const NODE_INFO = [
   'architecture',
   'bootID',
@@ -34,7 +34,7 @@ const NODE_INFO = [
   'kubeProxyVersion',
 ].concat(['kubeletVersion', 'machineID', 'operatingSystem', 'osImage', 'systemUUID']);
 
-/** What every object gets that a client sends. */
+/** The defaults of sent objects, by kind. */
 const DEFAULTS: Readonly<Record<string, Defaults>> = {
   pods: (pod) => {
     if (pod.status !== undefined) pod.status = servedPodStatus(pod.status as PodStatus);
@@ -91,7 +91,7 @@ const withoutStatus: Preparation = (object) => {
   object.status = {};
 };
 
-/** What the server sets itself in a new object, whatever was sent. */
+/** The fields that the server always sets itself in a new object. */
 const PREPARATIONS: Readonly<Record<string, Preparation>> = {
   pods: (pod) => {
     delete pod.spec.ephemeralContainers;
@@ -132,7 +132,7 @@ const PREPARATIONS: Readonly<Record<string, Preparation>> = {
   'jobs.batch': withoutStatus,
 };
 
-/** Fields of a kind that are told even if nobody has set them. */
+/** Fields of a kind that are served even if they were never set. */
 const ALWAYS: Readonly<Record<string, Draft>> = {
   events: {
     ...{ involvedObject: {}, source: {}, firstTimestamp: null, lastTimestamp: null, eventTime: null },

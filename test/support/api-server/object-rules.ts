@@ -1,4 +1,4 @@
-/** What a change of an object may change, by its kind, and what follows from it. */
+/** The changes that are allowed, by kind of object, and their consequences. */
 import { equalJson, without } from '../../../src/agent/policies/formats/canonical-json.ts';
 import { computePodQOS } from '../../../src/agent/policies/pod/qos.ts';
 import { podWithStatus, withGeneration } from '../../../src/simulation/api/served-pod-rules.ts';
@@ -18,7 +18,7 @@ export interface Change {
   readonly sent: AnyObject;
 }
 
-/** The object as it is stored. Throws what the server answers to a change that it does not take. */
+/** The object as it is stored. Throws the server's answer to a change that it refuses. */
 export function changedObject(change: Change): AnyObject {
   const { type, subresource, before, sent } = change;
   if (subresource === 'status' || subresource === 'approval') return withStatus(change);
@@ -45,7 +45,7 @@ function keepMember(after: Draft, before: AnyObject, member: string): void {
   else after[member] = before[member];
 }
 
-/** Kinds whose generation tells how often the spec was changed. */
+/** Kinds whose generation counts the changes of the spec. */
 function counted(before: AnyObject, after: AnyObject): AnyObject {
   const { generation } = before.metadata as { generation?: number };
   if (generation === undefined) return after;
@@ -53,7 +53,7 @@ function counted(before: AnyObject, after: AnyObject): AnyObject {
   return { ...after, metadata: { ...after.metadata, generation: generation + (isOther ? 1 : 0) } };
 }
 
-/** Of what was sent, the status, the labels and the annotations count. */
+/** Takes only the status, the labels and the annotations of the sent object. */
 function withStatus({ type, before, sent }: Change): AnyObject {
   const { labels, annotations } = sent.metadata;
   const rest = without(before.metadata, ['labels', 'annotations']);
@@ -102,7 +102,7 @@ function checkResize(type: ServedType, before: AnyObject, after: Draft): void {
     const message = `Invalid value: "${qosClass}": Pod QOS Class may not change as a result of resizing`;
     causes.push({ field: 'spec', message });
   }
-  // A node that knows of resizing reports the resources of running containers.
+  // A node that supports resizing reports the resources of running containers.
   const running = ((before.status?.containerStatuses ?? []) as Draft[]).find(({ state }) => state?.running);
   if (running !== undefined && running.resources === undefined) {
     const message = 'Forbidden: Pod running on node without support for resize';
@@ -111,7 +111,7 @@ function checkResize(type: ServedType, before: AnyObject, after: Draft): void {
   if (causes.length > 0) throw invalid({ type, name: before.metadata.name }, causes);
 }
 
-/** Of what was sent, the resources of containers and of the pod itself count. */
+/** Takes only the resources of containers and of the pod itself from the sent object. */
 function resized(before: Draft, sent: Draft): Draft {
   const resourcesOf = (container: Draft, list: string) =>
     ((sent[list] ?? []) as Draft[]).find(({ name }) => name === container.name)?.resources ??

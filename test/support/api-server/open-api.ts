@@ -36,7 +36,7 @@ function definitions(): Record<string, object> {
   return Object.fromEntries(SERVED_TYPES.map((type) => [schemaName(type), schemaOf(type)]));
 }
 
-/** In protocol buffers, which older versions of kubectl read alone: which kinds there are, each an object of any members. */
+/** In protocol buffers, the only form that older versions of kubectl read: all kinds, each an object with any members. */
 function document2(): Buffer {
   const schemas = SERVED_TYPES.map((type) => {
     const { group, version, kind } = type;

@@ -9,7 +9,7 @@ const MERGE_PATCH = 'application/merge-patch+json';
 export const STRATEGIC = 'application/strategic-merge-patch+json';
 export const APPLY = 'application/apply-patch+yaml';
 
-/** The object as the patch leaves it. Throws what the server answers to a patch that does not fit. */
+/** The object as the patch leaves it. Throws the server's answer to a patch that does not fit. */
 export function patched(before: AnyObject, contentType: string, patch: unknown): Draft {
   switch (contentType) {
     case JSON_PATCH:

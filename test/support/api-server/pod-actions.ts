@@ -1,4 +1,4 @@
-/** What is created on a pod: a binding to a node, and an eviction. */
+/** Objects that are created on a pod: a binding to a node, and an eviction. */
 import { rfc3339 } from '../../../src/agent/policies/formats/time.ts';
 import { isTerminal, withDisruption } from '../../../src/simulation/api/served-pod-rules.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
@@ -39,11 +39,11 @@ export function bind(
   return { ...SUCCESS, code: 201 };
 }
 
-/** Deletes the pod, unless a disruption budget keeps it for now. Pods that do not run yet, or not any more, are not kept. */
+/** Deletes the pod, unless a disruption budget protects it for now. Pods that do not run yet, or not any more, are not protected. */
 export function evict(objects: ApiObjects, target: Target, eviction: Draft, options: WriteOptions): object {
   const { store } = objects;
   const pod = objects.find(target);
-  // A node is told so by the admission plugin, which has another word.
+  // A node gets this from the admission plugin, which uses another word.
   const plural = nodeOf(options.user) === undefined ? 'pods' : 'pod';
   if (pod === undefined) throw notFound({ type: { ...target.type, plural }, name: target.name });
   restrictEviction(options.user, target, pod);

@@ -1,4 +1,4 @@
-/** What a change of a pod's spec may change, and what the server says to one that it does not take. */
+/** The fields of a pod's spec that may change, and the server's answers to other changes. */
 import { equalJson } from '../../../src/agent/policies/formats/canonical-json.ts';
 import type { AnyObject, Draft } from './context.ts';
 import type { ServedType } from './served-types.ts';

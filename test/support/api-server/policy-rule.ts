@@ -1,4 +1,4 @@
-/** Rules of RBAC, and what they are held against. */
+/** Rules of RBAC, and the attributes of requests to which they apply. */
 
 export interface PolicyRule {
   readonly verbs: readonly string[];

@@ -12,7 +12,7 @@ const MAGIC = Buffer.from('k8s\0');
 const DEPTH_MAX = 32;
 let fields: Fields | undefined;
 
-/** The object in such a body. Throws what the server answers to one that it cannot read. */
+/** The object in such a body. Throws the server's answer to a body that it cannot read. */
 export function protobufObject(body: Buffer): Draft {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC))
     throw badRequest('provided data does not appear to be a protobuf message');
@@ -69,7 +69,7 @@ function* members(message: Buffer): Generator<Member> {
   }
 }
 
-/** Messages whose JSON is no object of their fields. */
+/** Messages whose JSON is not an object of their fields. */
 const SPECIAL: Readonly<Record<string, (bytes: Buffer) => unknown>> = {
   'meta.Time': timeOf,
   'meta.MicroTime': timeOf,
@@ -117,7 +117,7 @@ function fieldsIn(bytes: Buffer, name: string, depth: number): Draft {
     } else if (type.startsWith('[]')) (object[key] ??= []).push(valueOf(member, type.slice(2), depth));
     else {
       const value = valueOf(member, type, depth);
-      // What is not set is sent as an empty text.
+      // A field that is not set is sent as an empty text.
       if (value !== '' && value !== null) object[key] = value;
     }
   }

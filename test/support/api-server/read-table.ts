@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What is in a file of JSON below this folder. In a bundle that has been made of the program here, too. */
+/** The contents of a file of JSON below this folder. It also works in a bundle of the program. */
 export function readTable(path: string): unknown {
   return JSON.parse(readFileSync(new URL(`./${path}`, import.meta.url), 'utf8'));
 }

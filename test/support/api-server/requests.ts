@@ -1,4 +1,4 @@
-/** What a request asks for: read from its method, path and query, as the authorizer and the handlers need it. */
+/** Reads a request's method, path and query for the authorizer and the handlers. */
 import { servedType, type ServedType } from './served-types.ts';
 import { badRequest, methodNotAllowed, noSuchPath } from './status-error.ts';
 
@@ -79,7 +79,7 @@ export function isTrue(text: string | null): boolean {
   return text !== null && text !== 'false' && text !== '0';
 }
 
-/** How one is told of a request in a refusal: `cannot get resource "pods/log" in API group "" in the namespace "default"`. */
+/** How a refusal describes the request: `cannot get resource "pods/log" in API group "" in the namespace "default"`. */
 export function attemptText({ verb, type, subresource, namespace }: ResourceRequest): string {
   const resource = subresource === '' ? type.plural : `${type.plural}/${subresource}`;
   const where = namespace === undefined ? 'at the cluster scope' : `in the namespace "${namespace}"`;

@@ -1,4 +1,4 @@
-/** What is asked and not stored: tokens, reviews of tokens, and what users may do. */
+/** Requests whose objects are not stored: tokens, reviews of tokens, and reviews of access. */
 import { rfc3339 } from '../../../src/agent/policies/formats/time.ts';
 import type { ApiObjects, Target } from './api-objects.ts';
 import type { Authorization } from './authorization.ts';
@@ -70,7 +70,7 @@ function boundObject(objects: ApiObjects, namespace: string, { kind, name, uid }
   return found;
 }
 
-/** A node asks only for tokens that volumes of its pods name. */
+/** A node may only request tokens that volumes of its pods name. */
 function restrictToken(
   { objects, authorization }: Omit<ReviewHost, 'tokens'>,
   target: Target,

@@ -1,4 +1,4 @@
-/** The roles that every cluster has, as far as tests use them, and who has them. */
+/** The roles of every cluster that tests use, and their subjects. */
 import { MASTERS } from './context.ts';
 import { type PolicyRule, READ, rule } from './policy-rule.ts';
 

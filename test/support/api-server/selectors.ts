@@ -19,7 +19,7 @@ export interface LabelSelector {
 
 const VIEWED_EVENTS = 'events.events.k8s.io';
 
-/** Beside names: by which fields objects of a kind can be selected. The kinds that are not here tell so in other words. */
+/** The fields beside names by which objects of a kind can be selected. Kinds that are not listed here refuse in other words. */
 const SELECTABLE: Readonly<Record<string, readonly string[]>> = {
   pods: [
     ...['nodeName', 'restartPolicy', 'schedulerName', 'serviceAccountName', 'hostNetwork'].map(
@@ -50,7 +50,7 @@ const SELECTABLE: Readonly<Record<string, readonly string[]>> = {
   'jobs.batch': ['status.successful'],
 };
 
-/** Of the two selectors in the query of a list or watch. Throws what the server answers to one that it does not take. */
+/** Applies the two selectors in the query of a list or watch. Throws the server's answer to one that it refuses. */
 export function selected(
   labelSelector: string | null,
   fieldSelector: string | null,

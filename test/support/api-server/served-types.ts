@@ -1,4 +1,4 @@
-/** The kinds of objects that the double of the API server has, and where it serves them. */
+/** The kinds of objects of the double, and where it serves them. */
 import { isEventView } from './event-views.ts';
 
 export interface ServedType {
@@ -186,7 +186,7 @@ function everything(): readonly ServedType[] {
   return [...SERVED_TYPES, ...METRICS_TYPES, ...customTypes];
 }
 
-/** Group and version with their types, in the order in which they are told. */
+/** Group and version with their types, in the order of discovery. */
 export function groupVersions(): readonly (readonly [
   group: string,
   version: string,

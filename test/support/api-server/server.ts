@@ -71,7 +71,7 @@ export class DoubleServer implements HandlerHost {
     this.#authentication = new Authentication(this.store, this.tokens, this.now);
     this.#proxy = new NodeProxy(this.ca);
     createSystemObjects(this.objects);
-    // What has led to the first objects is not kept.
+    // The changes that made the first objects are forgotten.
     this.store.compact();
   }
 
@@ -79,7 +79,7 @@ export class DoubleServer implements HandlerHost {
     const tls = { ...this.#credentials('apiserver'), requestCert: true, rejectUnauthorized: false };
     const server = http2.createSecureServer({ ...tls, allowHTTP1: true });
     this.#tls = server;
-    // A server of Go tells no limit of idle connections.
+    // A Go server sends no limit for idle connections.
     Object.assign(server, { keepAliveTimeout: 0 });
     server.on('request', (request, response) => {
       void this.#take(request as unknown as Request, response as unknown as Response);
@@ -222,7 +222,7 @@ export class DoubleServer implements HandlerHost {
     });
     const head = () => response.writeHead(200, { 'content-type': 'application/json' });
     try {
-      // What is known already waits until the head is written.
+      // Earlier events wait until the head is written.
       const lines: string[] = [];
       let isBegun = false;
       const write = (line: string) => (isBegun ? sink.write(line) : lines.push(line) > 0);
@@ -249,7 +249,7 @@ export class DoubleServer implements HandlerHost {
     }
   }
 
-  /** Logs of a pod, and the paths of a node. */
+  /** Passes on requests for logs of a pod, and for the paths of a node. */
   async #pass(asked: ResourceRequest, request: Request, response: Response): Promise<void> {
     const { node, path } = this.#nodePlace(asked, new URL(urlOf(request)));
     const controller = new AbortController();
@@ -294,7 +294,7 @@ export class DoubleServer implements HandlerHost {
       const url = urlOf(request);
       const asked = resourceRequest(request.method === 'POST' ? 'POST' : 'GET', url);
       if (asked === undefined) throw noSuchPath();
-      // To run a command is to create something, however it is asked for.
+      // To run a command counts as a creation, whatever the method is.
       const verb = STREAMS.has(asked.subresource) ? 'create' : asked.verb;
       this.authorization.check(user, { ...asked, verb });
       this.#proxy.upgrade(this.#nodePlace(asked, url), asked, { raw: request, socket, head });
@@ -305,7 +305,7 @@ export class DoubleServer implements HandlerHost {
   }
 }
 
-/** A client that does not speak TLS is told so, as a server of Go tells it. */
+/** A client that does not speak TLS gets the answer of a Go server. */
 function takeConnection(socket: net.Socket, server: http2.Http2SecureServer): void {
   socket.on('error', () => undefined);
   socket.once('data', (first) => {
@@ -338,7 +338,7 @@ async function bodyOf(request: Request): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Members that are null are as good as missing, but not in patches. */
+/** Members that are null count as missing, but not in patches. */
 async function parsedBody(body: Buffer, contentType: string): Promise<unknown> {
   if (body.length === 0) return undefined;
   if (contentType.includes('protobuf')) return protobufObject(body);
@@ -351,7 +351,7 @@ async function parsedBody(body: Buffer, contentType: string): Promise<unknown> {
   }
 }
 
-/** Clients mostly send JSON, which is YAML as well: the parser is loaded when one does not. */
+/** Most clients send JSON: the parser of YAML is loaded when one does not. */
 async function parsedYaml(text: string): Promise<unknown> {
   try {
     return JSON.parse(text) as unknown;

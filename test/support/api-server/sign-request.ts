@@ -1,4 +1,4 @@
-/** Signs a certificate signing request (PKCS #10) as the signers of Kubernetes do: the subject and the names are the request's. */
+/** Signs a certificate signing request (PKCS #10) as the signers of Kubernetes do: the subject and the names are those of the request. */
 import { createPrivateKey, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { CertificationRequest } from '@peculiar/asn1-csr';
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';

@@ -70,7 +70,7 @@ export function conflict({ type, name }: Named, why: string): StatusError {
   return new StatusError(409, 'Conflict', message, detailsOf(type, name));
 }
 
-/** The object is not the one that is meant. */
+/** The object is not the one that the client means. */
 export function otherUID(named: Named, wanted: string, found: string): StatusError {
   return otherObject(
     named,
@@ -78,7 +78,7 @@ export function otherUID(named: Named, wanted: string, found: string): StatusErr
   );
 }
 
-/** The object is not as it was thought to be. */
+/** The object has another version than the client expects. */
 export function otherVersion(named: Named, wanted: string, found: string): StatusError {
   return otherObject(
     named,
@@ -86,7 +86,7 @@ export function otherVersion(named: Named, wanted: string, found: string): Statu
   );
 }
 
-/** Metadata cannot become this. The server says it twice. */
+/** Invalid metadata. The server names the cause twice. */
 export function invalidTwice(named: Named, cause: Cause): StatusError {
   const { code, reason, message, details } = invalid(named, [cause]);
   const causes = [...(details?.causes ?? []), ...(details?.causes ?? [])];
@@ -192,7 +192,7 @@ export const tooOldContinue = (): StatusError =>
     'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.',
   );
 
-/** The version is ahead of the server: another one gave it. */
+/** The version is ahead of the server: another server gave it. */
 export const tooLargeVersion = (version: number, current: number, mayRetry = true): StatusError =>
   new StatusError(504, 'Timeout', `Timeout: Too large resource version: ${version}, current: ${current}`, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],

@@ -1,4 +1,4 @@
-/** What kubectl of today asks of an API server for streams, and what the server of a node gets of it. */
+/** How present versions of kubectl ask an API server for streams, and what the server of a node gets. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';

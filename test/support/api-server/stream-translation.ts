@@ -1,6 +1,6 @@
 /**
- * WebSockets of kubectl of today, whose streams can be ended one by one: the API server translates them, since it speaks SPDY to nodes.
- * One whose node takes them itself, and says so, gets them as they are.
+ * WebSockets of present versions of kubectl, whose streams can be ended one by one. The API server translates them to SPDY for nodes. A node that
+ * says that it accepts them gets them unchanged.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -40,7 +40,7 @@ export type AskForSpdy = (protocols: readonly string[]) => Promise<SpdyAnswer>;
 
 export type Translation = (client: UpgradeRequest, ask: AskForSpdy) => Promise<void>;
 
-/** Undefined: the node gets the request as it is. A translation rejects where the client is still to be answered. */
+/** Undefined: the node gets the request unchanged. A translation rejects if the client has no answer yet. */
 export function translationOf(
   request: IncomingMessage,
   asked: ResourceRequest,
@@ -54,7 +54,7 @@ export function translationOf(
   return (client, ask) => translateCommand(client, ask, asked);
 }
 
-/** The client is accepted before the node is asked: it hears of a refusal as the outcome of its command. */
+/** The client is accepted before the node is asked: a refusal is the outcome of its command. */
 async function translateCommand(
   client: UpgradeRequest,
   ask: AskForSpdy,

@@ -113,7 +113,7 @@ export interface TableOptions {
   readonly query: URLSearchParams;
   readonly now: number;
   readonly metadata: object;
-  /** A later table of a watch has none. */
+  /** A later table of a watch has no columns. */
   readonly hasColumns?: boolean;
 }
 

@@ -3,7 +3,7 @@ import { createPrivateKey, createPublicKey, randomUUID, sign, verify } from 'nod
 import { ACCOUNT_USER, type AnyObject, type Store, type User } from './context.ts';
 
 export const ISSUER = 'https://kubernetes.default.svc';
-/** Tokens of this many seconds for the server itself live a year, so that old clients go on working. */
+/** Tokens for the server itself that ask for this many seconds are valid for a year, so that old clients go on working. */
 const EXTENDED_SECONDS = 3607;
 const YEAR_SECONDS = 365 * 24 * 3600;
 const HEADER = { alg: 'ES256', kid: 'double' };
@@ -86,7 +86,7 @@ export class ServiceAccountTokens {
     return { token: `${signed}.${signature.toString('base64url')}`, expiresAtMs: (iat + seconds) * 1000 };
   }
 
-  /** Whose token it is; undefined for a token of others, one that is over, and one whose objects are gone. */
+  /** The user of the token; undefined for a token of another issuer, one that has expired, and one whose objects are gone. */
   review(token: string, wanted: readonly string[] = [ISSUER]): TokenDetails | undefined {
     const claims = this.#verified(token);
     if (claims === undefined) return undefined;

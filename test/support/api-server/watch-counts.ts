@@ -1,10 +1,10 @@
-/** How many watches there are, as the metrics of a real server tell it. */
+/** The number of watches, as in the metrics of a real server. */
 import type { ResourceRequest } from './requests.ts';
 
 export class WatchCounts {
   readonly #counts = new Map<string, number>();
 
-  /** Returns what forgets the watch. */
+  /** Returns the function that ends the count of the watch. */
   add({ type, namespace, name }: ResourceRequest): () => void {
     const scope = name !== '' ? 'resource' : namespace === undefined ? 'cluster' : 'namespace';
     const labels = `{component="apiserver",group="${type.group}",resource="${type.plural}",scope="${scope}",verb="WATCH",version="${type.version}"}`;

@@ -29,7 +29,7 @@ const BEFORE_END_MS = 2_000;
 const TIMEOUT_SECONDS_MIN = 1800;
 const INITIAL_END = { 'k8s.io/initial-events-end': 'true' };
 
-/** Begins the watch. Returns what ends it. Throws what the server answers to a watch that cannot begin. */
+/** Begins the watch. Returns the function that ends it. Throws the server's answer to a watch that cannot begin. */
 export function beginWatch(options: WatchOptions): () => void {
   const { store, request } = options;
   const { query } = request;
@@ -140,7 +140,7 @@ class Watch {
   }
 }
 
-/** What a watch of a version that is forgotten tells, once it has begun. */
+/** The line of a watch that has begun, but whose version is forgotten. */
 export function errorLine(error: StatusError): string {
   return `${JSON.stringify({ type: 'ERROR', object: error.body })}\n`;
 }

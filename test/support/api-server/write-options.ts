@@ -1,4 +1,4 @@
-/** Options of requests that write: what the server answers to those that it does not take. */
+/** Options of requests that write, and the server's answers to wrong ones. */
 import type { Draft } from './context.ts';
 import type { ResourceRequest, Verb } from './requests.ts';
 import { type Cause, invalid } from './status-error.ts';
@@ -22,7 +22,7 @@ export function checkWrite({ query, verb, type }: ResourceRequest, isApply: bool
     throw invalid({ type: { ...type, group: 'meta.k8s.io', kind: KINDS[verb] ?? '' }, name: '' }, causes);
 }
 
-/** How strictly the fields of what is sent are checked. */
+/** How strictly the fields of a sent object are checked. */
 export function strictnessOf({ query }: ResourceRequest): Strictness {
   const asked = query.get('fieldValidation') ?? '';
   return asked === '' ? 'Warn' : (asked as Strictness);

@@ -1,6 +1,6 @@
 /**
- * A proxy between a node and its API server that passes requests on unchanged, and lets chosen ones fail. It ends TLS, so that it can
- * answer itself; to the API server it is the node, or whoever the request's `Authorization` says.
+ * A proxy between a node and its API server that passes requests on unchanged, and lets chosen ones fail. It ends TLS, so that it can answer itself;
+ * to the API server it is the node, or the user of the request's `Authorization`.
  */
 import https from 'node:https';
 import type { IncomingMessage } from 'node:http';
@@ -152,7 +152,7 @@ export class ApiFaultProxy {
     });
   }
 
-  /** The requests are carried out, and the objects that are the answers are changed on their way. */
+  /** The requests are carried out, and the objects in the answers are changed on their way. */
   change<T>(pattern: RequestPattern, change: (answer: T) => T): ApiFault {
     return this.#add(pattern, (_request, answer, pass) => {
       const passOn = async () => {
@@ -234,7 +234,7 @@ export class ApiFaultProxy {
     const passed = https.request(this.#controlPlane.server + path, {
       method,
       agent: headers.authorization === undefined ? this.#asNode : this.#asNobody,
-      // Of a DELETE, Node would not tell the length by itself.
+      // For a DELETE, Node would not send the length by itself.
       headers: { ...Object.fromEntries(kept), 'content-length': Buffer.byteLength(body) },
     });
     passed.once('response', resolve).on('error', reject).end(body);

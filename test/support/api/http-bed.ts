@@ -12,7 +12,7 @@ import { CertificateAuthority, type CertificateFiles } from '../control-plane/ce
 /** `h2`: HTTP/2 for clients that want it, else HTTP/1.1. */
 export type BedProtocol = 'h2' | 'https' | 'http';
 
-/** Over HTTP/2 they are others, which are used in the same way. */
+/** Over HTTP/2 these are other classes, which are used in the same way. */
 export type BedRequest = http.IncomingMessage;
 export type BedAnswer = http.ServerResponse;
 type Http2Listener = (request: http2.Http2ServerRequest, answer: http2.Http2ServerResponse) => void;

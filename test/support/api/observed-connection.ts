@@ -1,6 +1,6 @@
 import type { ConnectionObserver } from '../../../src/agent/cluster/service/api-server.ts';
 
-/** Keeps what a client told of its requests. */
+/** Keeps what a client reported of its requests. */
 export class ObservedConnection implements ConnectionObserver {
   readonly heard: string[] = [];
   readonly clockDifferences: number[] = [];

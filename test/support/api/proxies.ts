@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 export interface TestProxy {
   /** Without the protocol. */
   readonly host: string;
-  /** `HOST:PORT` of each connection that was asked for, with what the client said of itself. */
+  /** `HOST:PORT` of each requested connection, with the credentials of the client. */
   readonly targets: readonly string[];
   readonly close: () => Promise<void>;
 }

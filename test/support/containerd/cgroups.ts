@@ -8,7 +8,7 @@ const CGROUPS = '/sys/fs/cgroup';
 export function makeCgroup(cgroupRoot: string): void {
   const isUnified = existsSync(join(CGROUPS, 'cgroup.controllers'));
   const folders = isUnified ? [CGROUPS] : readdirSync(CGROUPS).map((name) => join(CGROUPS, name));
-  // Whatever else lies there has no such file.
+  // Other folders have no such file.
   const hierarchies = folders.filter((folder) => existsSync(join(folder, 'cgroup.procs')));
   for (const hierarchy of hierarchies) mkdirSync(join(hierarchy, cgroupRoot), { recursive: true });
 }

@@ -211,7 +211,7 @@ export class ContainerdBed {
     }
   }
 
-  /** The last lines of containerd's log that tell of a problem. */
+  /** The last warnings and errors in containerd's log. */
   #warnings(): string {
     const lines = this.logs.split('\n').filter((line) => /level=(?:warning|error)/u.test(line));
     return lines.slice(-20).join('\n');

@@ -1,13 +1,13 @@
 import { closeSync, fstatSync, openSync, readSync, watch } from 'node:fs';
 
-/** What containerd says when it has called off the creation of a container's task, and when it cannot remove a sandbox for that reason. */
+/** The log lines of containerd when it has cancelled the creation of a container's task, and when it cannot remove a sandbox for that reason. */
 const LEAKED =
   /StartContainer for \\"(?<started>[0-9a-f]{64})\\" failed" error="failed to create containerd task: failed to get task pid: context canceled|Failed to delete containerd container \\"(?<failed>[0-9a-f]{64})\\"" error="cannot delete running task/gu;
 
 /**
- * Calls `free` with the ID of each task that containerd forgets, until it is closed. Where a client goes while its task is being created, as
- * an agent does that is killed, containerd 1.6 may leave the task: then nobody can remove the container, until containerd starts again. A
- * test that kills agents would fail by chance.
+ * Calls `free` with the ID of each task that containerd forgets, until it is closed. If a client disappears while its task is being created, like an
+ * agent that is killed, containerd 1.6 may leave the task. Then the container cannot be removed until containerd starts again, and a test that kills
+ * agents would fail by chance.
  */
 export function watchLeakedTasks(logFile: string, free: (id: string) => void): () => void {
   const log = openSync(logFile, 'r');

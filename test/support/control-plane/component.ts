@@ -7,7 +7,7 @@ import { holdStill, threadStates } from '../hold-still.ts';
 import { PATIENCE_MS, waitFor } from '../wait-for.ts';
 
 const SHOWN_LOG_CHARACTERS = 4000;
-/** A program that ends says so at once. One that lives is only slow, on a machine that is busy with others. */
+/** A program that ends is noticed at once. One that runs is only slow, on a busy machine. */
 const START_MS = 2 * PATIENCE_MS;
 
 export interface ComponentOptions {
@@ -18,7 +18,7 @@ export interface ComponentOptions {
   readonly args: readonly string[];
   /** The log and the process id are kept here. */
   readonly dir: string;
-  /** Rejects where it could not be asked. */
+  /** Rejects where the question could not be sent. */
   readonly isReady: () => Promise<boolean>;
   /** Between two questions whether it is ready. Default 100. */
   readonly pauseMs?: number;
@@ -28,7 +28,7 @@ export class Component {
   readonly name: string;
   readonly #options: ComponentOptions;
   #child: ChildProcess | undefined;
-  /** Why it could not be asked whether it is ready. */
+  /** Why the question whether it is ready could not be sent. */
   #unasked: unknown;
 
   constructor(options: ComponentOptions) {
@@ -36,7 +36,7 @@ export class Component {
     this.name = options.name ?? basename(options.command);
   }
 
-  /** The program with its arguments, for who starts it in another way. */
+  /** The program with its arguments, for tests that start it in another way. */
   get commandLine(): readonly string[] {
     return [this.#options.command, ...this.#options.args];
   }
@@ -107,7 +107,7 @@ export class Component {
     }
   }
 
-  /** Adds what the program did meanwhile: the states of its threads, and its log. */
+  /** Adds the states of the program's threads, and its log. */
   #failed(error: unknown): never {
     const states = this.pid === undefined ? '' : threadStates(this.pid).join('');
     const what = `${error instanceof Error ? error.message : String(error)}; asked last: ${String(this.#unasked)}; its threads: ${states}; its log:`;

@@ -1,6 +1,6 @@
 /**
- * A control plane for tests: the double of this project (`test/support/api-server`), or the real etcd, kube-apiserver and what else of it
- * is wanted. It listens on free ports on loopback and keeps everything in a temporary folder. Others may run beside it.
+ * A control plane for tests: the double of this project (`test/support/api-server`), or the real etcd, kube-apiserver and other wanted programs. It
+ * listens on free ports on loopback and keeps everything in a temporary folder. Others may run beside it.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -30,7 +30,7 @@ import { waitFor } from '../wait-for.ts';
 const run = promisify(execFile);
 const DOUBLE = new URL('../api-server/main.ts', import.meta.url);
 const KUBECTL_OUTPUT_MAX = 64 * 1024 * 1024;
-/** From which `kubectl apply` knows later what it has set. */
+/** The annotation from which `kubectl apply` later knows what it has set. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 interface AppliedObject {
@@ -55,7 +55,7 @@ export interface ControlPlaneOptions {
   /** `--max-requests-inflight=10`. */
   readonly apiServerFlags?: readonly string[];
   readonly controllerManagerFlags?: readonly string[];
-  /** More of the double. */
+  /** More options of the double. */
   readonly double?: Partial<DoubleOptions>;
 }
 
@@ -85,14 +85,14 @@ export class ControlPlane {
   readonly nodeKubeconfig: string;
   /** The double keeps its objects itself. */
   readonly etcd: Component | undefined;
-  /** For a test that writes what a real API server reads. */
+  /** For a test that writes objects past the API server. */
   readonly etcdUrl: string;
   readonly programs: ProgramsKind;
   readonly apiServer: Component;
   readonly #others: readonly Component[];
   readonly #hasControllerManager: boolean;
   readonly #janitor: ChildProcess;
-  /** Of the administrator. A connection for each question takes ten times the CPU time. */
+  /** Connections of the administrator. A new connection for each request takes ten times the CPU time. */
   readonly #connections = new Agent({ keepAlive: true });
 
   constructor(places: Places, { nodeName = 'node-1', ...options }: ControlPlaneOptions) {
@@ -144,7 +144,7 @@ export class ControlPlane {
     return ['--address', this.nodeIp, ...tls, '--client-ca-file', this.ca.files.cert];
   }
 
-  /** All that its programs need, for who starts them in another way. */
+  /** Prepares everything that its programs need, for tests that start them in another way. */
   async prepare(): Promise<void> {
     await Promise.all([run('ip', ['address', 'replace', `${this.nodeIp}/32`, 'dev', 'lo']), this.#issue()]);
   }
@@ -189,8 +189,8 @@ export class ControlPlane {
   }
 
   /**
-   * What the API server has at a path, as the administrator sees it; undefined where there is nothing. For what is asked again and again:
-   * kubectl takes a hundred times the CPU time.
+   * The object at a path of the API server, as the administrator sees it; undefined where there is none. For repeated reads: kubectl takes a hundred
+   * times the CPU time.
    */
   async read<T>(path: string): Promise<T | undefined> {
     const { statusCode, body } = await this.#ask('GET', path);
@@ -244,8 +244,8 @@ export class ControlPlane {
   }
 
   /**
-   * Creates the objects or changes them as `kubectl apply` does, without its validation. kubectl is run for what cannot simply be created, and
-   * for what comes after it.
+   * Creates the objects or changes them as `kubectl apply` does, without its validation. kubectl is run for the first object that cannot simply be
+   * created, and for all after it.
    */
   async apply(...objects: readonly object[]): Promise<void> {
     for (const [index, object] of objects.entries()) {
@@ -256,7 +256,7 @@ export class ControlPlane {
     }
   }
 
-  /** Whether there was no such object, and now is. */
+  /** Returns whether the object was created: there was none before. */
   async #created(object: object): Promise<boolean> {
     const { apiVersion, kind, metadata } = object as AppliedObject;
     const [group = '', version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
@@ -307,7 +307,7 @@ export class ControlPlane {
   async #kubectl(args: readonly string[], input = ''): Promise<string> {
     const env = { PATH: process.env.PATH, HOME: this.dir, KUBECONFIG: this.adminKubeconfig };
     const running = run(kubectlProgram(this.programs), [...args], { env, maxBuffer: KUBECTL_OUTPUT_MAX });
-    // Most commands read no input, and may end before it is written: the exit code tells what went wrong.
+    // Most commands read no input, and may end before it is written: the exit code shows a failure.
     running.child.stdin?.on('error', () => undefined).end(input);
     return (await running).stdout;
   }
@@ -414,7 +414,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Resolves where the server answers 200, and rejects with what it does instead. */
+/** Resolves if the server answers 200, and rejects with its other answer. */
 async function isOk(url: string): Promise<true> {
   const { statusCode, body } = await answerOf(url);
   if (statusCode !== 200) throw new Error(`${url}: ${statusCode} ${body}`);

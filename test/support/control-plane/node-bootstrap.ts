@@ -1,10 +1,10 @@
-/** What lets a node ask for its first certificate, as kubeadm sets it up. */
+/** The objects with which a node can request its first certificate, as kubeadm sets them up. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { ControlPlane } from './control-plane.ts';
 
 const TOKEN = 'abcdef.0123456789abcdef';
 
-/** A token with which a node may ask for its first certificate; nodes may renew theirs. */
+/** Makes a token with which a node may request its first certificate. Nodes may renew theirs. */
 export async function allowBootstrap(controlPlane: ControlPlane): Promise<void> {
   const [id, secret] = TOKEN.split('.');
   const binding = (name: string, role: string, group: string) => ({

@@ -56,8 +56,8 @@ enable_nri = false
 }
 
 /**
- * Machines of containers cannot do all that CRI-O asks of runc. Without the capability no process may lower its OOM score, and no container
- * would start; nor would one with limits of huge pages where the kernel knows their cgroups, and none are mounted.
+ * Machines that are containers cannot do everything that CRI-O wants from runc. Without the capability no process may lower its OOM score, and no
+ * container would start; nor would one with limits of huge pages where the kernel knows their cgroups, and none are mounted.
  */
 function runcScript(): string {
   const changes = [

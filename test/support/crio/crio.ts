@@ -87,7 +87,7 @@ export class CrioBed {
     await ended;
   }
 
-  /** Names of what CRI-O has in its storage: `k8s_<container>_<pod>_<namespace>_…`. */
+  /** Names of the containers in CRI-O's storage: `k8s_<container>_<pod>_<namespace>_…`. */
   leftovers(): readonly string[] {
     const file = join(this.dir, 'root/overlay-containers/containers.json');
     const all = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { names: string[] }[]) : [];

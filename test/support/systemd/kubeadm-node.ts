@@ -1,4 +1,4 @@
-/** What kubeadm 1.36 writes on a node that joins, and what its packages bring. */
+/** The files that kubeadm 1.36 writes on a node that joins, and those of its packages. */
 import type { SystemdMachine } from './machine.ts';
 import { fileURLToPath } from 'node:url';
 import { BIN } from '../built.ts';

@@ -26,7 +26,7 @@ function isInstalled(program: string): boolean {
   });
 }
 
-/** A suite with systemd as process 1. Where that cannot be, it is skipped, and stderr says so. */
+/** A suite with systemd as process 1. Where that is not possible, it is skipped, and stderr says so. */
 export function describeWithSystemd(name: string, suite: () => void): void {
   const reason = noSystemdBecause();
   if (reason !== undefined) {

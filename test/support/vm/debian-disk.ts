@@ -19,7 +19,7 @@ DefaultTimeoutStartSec=900s
 DefaultTimeoutStopSec=900s
 DefaultDeviceTimeoutSec=900s
 `;
-/** What would only take time. */
+/** Units that would only take time. */
 const MASKED = ['apt-daily.timer', 'apt-daily-upgrade.timer', 'e2scrub_all.timer', 'fstrim.timer'];
 
 /** The addresses of the machine and of its host. */

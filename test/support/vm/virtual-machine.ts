@@ -17,7 +17,7 @@ const COMMAND_MS = 1_200_000;
 const OUTPUT_MAX = 16 * 1024 * 1024;
 
 export interface VirtualMachineOptions {
-  /** Commands and what they print are written to `vm-<name>.log`, in the folder VM_TRANSCRIPTS or here, with the time since the first boot. */
+  /** Commands and their output are written to `vm-<name>.log`, in the folder VM_TRANSCRIPTS or here, with the time since the first boot. */
   readonly name: string;
 }
 

@@ -17,7 +17,7 @@ const RULES = {
   namespace: undefined,
 };
 
-/** Approves what nodes may have without a person, and signs what is approved. */
+/** Approves requests of nodes that need no person, and signs approved ones. */
 export function signRequests(host: ControllerHost): void {
   for (const request of host.store.list(KEY) as AnyObject[]) {
     if (!SIGNERS.has(String(request.spec.signerName)) || request.status?.certificate !== undefined) continue;
@@ -35,7 +35,7 @@ function isAllowed({ authorization }: ControllerHost, request: AnyObject): boole
   if (!commonName.startsWith('system:node:') || organizations.join() !== NODES) return false;
   const { username: name, groups } = request.spec as { username: string; groups: string[] };
   const subresource = name === commonName ? 'selfnodeclient' : 'nodeclient';
-  // Nobody has to ask for those who may do everything: a person approves their requests.
+  // Requests of users who may do everything are not reviewed: a person approves them.
   const asked = { ...RULES, subresource, name: '' };
   return !groups.includes('system:masters') && authorization.decide({ name, groups }, asked).allowed;
 }

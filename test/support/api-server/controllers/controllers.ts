@@ -1,4 +1,4 @@
-/** The controllers of a control plane, as far as a node or a test sees what they do. */
+/** The controllers of a control plane, as far as a node or a test sees their work. */
 import type { CertificateAuthority } from '../../control-plane/certificates.ts';
 import type { ApiObjects } from '../api-objects.ts';
 import type { Authorization } from '../authorization.ts';
@@ -51,7 +51,7 @@ export function startControllers(server: ControlledServer, options: DoubleOption
   ];
   let isDue = false;
   let [later, dueMs]: [NodeJS.Timeout | undefined, number] = [undefined, Infinity];
-  // The soonest counts; whoever waits longer asks anew then.
+  // The soonest counts. A controller that waits longer asks again then.
   function again(afterMs: number): void {
     if (Date.now() + afterMs >= dueMs) return;
     clearTimeout(later);
@@ -66,7 +66,7 @@ export function startControllers(server: ControlledServer, options: DoubleOption
     dueMs = Infinity;
     for (const controller of controllers) controller(host);
   };
-  // Not at once: others have to hear of a change before they hear of the next one.
+  // Not at once: watchers must get a change before the next one.
   function wake(): void {
     if (isDue) return;
     isDue = true;

@@ -6,7 +6,7 @@ import type { ControllerHost } from './controllers.ts';
 
 const KEY = 'customresourcedefinitions.apiextensions.k8s.io';
 
-/** Serves what CustomResourceDefinitions define, and says so in their statuses. Fields of such objects are not held against their schemas. */
+/** Serves the types of CustomResourceDefinitions, and says so in their statuses. Fields of such objects are not checked against their schemas. */
 export function establishDefinitions({ store, objects, now }: ControllerHost): void {
   const at = rfc3339(now());
   for (const definition of definitionsIn(store)) {

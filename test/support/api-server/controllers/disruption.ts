@@ -6,7 +6,7 @@ import type { ControllerHost } from './controllers.ts';
 
 const KEY = 'poddisruptionbudgets.policy';
 
-/** Says of each budget how many pods may be evicted. */
+/** Writes into each budget how many pods may be evicted. */
 export function countBudgets({ store, objects }: ControllerHost): void {
   for (const budget of store.list(KEY) as AnyObject[]) {
     const { namespace, name, generation = 1 } = budget.metadata;

@@ -13,7 +13,7 @@ interface Found {
   readonly object: AnyObject;
 }
 
-/** Removes what an owner leaves behind. */
+/** Removes the dependents of owners that are gone. */
 export function collectGarbage(host: ControllerHost): void {
   const { store } = host;
   const all: Found[] = storedTypes().flatMap((type) =>

@@ -6,7 +6,7 @@ import type { ControllerHost } from './controllers.ts';
 
 const OPTIONS = { user: LOOPBACK };
 
-/** Gives each namespace what pods expect there, and empties one that is being deleted. */
+/** Makes the objects that pods expect in each namespace, and empties a namespace that is being deleted. */
 export function keepNamespaces(host: ControllerHost): void {
   for (const namespace of host.store.list('namespaces') as AnyObject[]) {
     if (namespace.metadata.deletionTimestamp === undefined) fill(host, namespace.metadata.name);

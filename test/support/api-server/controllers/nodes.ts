@@ -16,7 +16,7 @@ const TAINTS: readonly (readonly [condition: string, status: string, key: string
 const OWN_KEYS = new Set([...TAINTS.map(([, , key]) => key), 'node.kubernetes.io/unschedulable']);
 const TTL = 'node.alpha.kubernetes.io/ttl';
 
-/** Keeps the taints of nodes as their conditions say, and says how long they may keep objects. */
+/** Keeps the taints of nodes in line with their conditions, and says how long nodes may cache objects. */
 export function keepNodes({ store, objects }: ControllerHost): void {
   for (const node of store.list('nodes') as AnyObject[]) {
     const conditions = (node.status?.conditions ?? []) as Draft[];
@@ -25,7 +25,7 @@ export function keepNodes({ store, objects }: ControllerHost): void {
       conditions.some((one) => one.type === type && one.status === status),
     );
     const keys = wanted.map(([, , key]) => key);
-    // A node that has not said yet whether it is ready is not.
+    // A node without a Ready condition is not ready.
     if (!conditions.some(({ type }) => type === 'Ready')) keys.push('node.kubernetes.io/not-ready');
     if (node.spec?.unschedulable === true) keys.push('node.kubernetes.io/unschedulable');
     const others = taints.filter(

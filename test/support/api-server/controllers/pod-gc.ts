@@ -6,12 +6,12 @@ import type { AnyObject } from '../context.ts';
 import { typeOf } from '../served-types.ts';
 import type { ControllerHost } from './controllers.ts';
 
-/** A node that is not there may yet come. */
+/** A missing node may still appear. */
 const QUARANTINE_MS = 40_000;
 /** `--terminated-pod-gc-threshold`. */
 const TERMINATED_MAX = 12_500;
 
-/** Since when nodes are missed, by their name. */
+/** Since when nodes are missing, by their name. */
 const missed = new WeakMap<object, Map<string, number>>();
 
 /** Removes pods of nodes that are gone, pods that were deleted before they had a node, and the oldest of too many that have ended. */

@@ -20,7 +20,7 @@ export interface Toleration {
   readonly tolerationSeconds?: number;
 }
 
-/** Binds each pod to the first node that takes it. */
+/** Binds each pod to the first node that fits. */
 export function schedulePods(host: ControllerHost): void {
   const nodes = host.store.list('nodes') as AnyObject[];
   for (const pod of host.store.list('pods') as AnyObject[]) {

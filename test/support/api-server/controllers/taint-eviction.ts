@@ -19,7 +19,7 @@ export function secondsOnNode(taints: readonly Taint[], tolerations: readonly To
   return Math.min(Infinity, ...seconds);
 }
 
-/** Since when pods are on a node that they may leave, by their UID. */
+/** Since when pods are on a node with such taints, by their UID. */
 const since = new WeakMap<object, Map<string, number>>();
 
 /** Deletes pods that do not tolerate the taints of their node, or not any longer. */

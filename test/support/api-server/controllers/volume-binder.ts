@@ -7,7 +7,7 @@ import type { ControllerHost } from './controllers.ts';
 const CLAIMS = 'persistentvolumeclaims';
 const VOLUMES = 'persistentvolumes';
 
-/** Binds claims to volumes, and lets those go that are deleted and not used any more. */
+/** Binds claims to volumes, and removes deleted claims that are not used any more. */
 export function bindClaims(host: ControllerHost): void {
   for (const volume of host.store.list(VOLUMES) as AnyObject[]) keepVolume(host, volume);
   for (const pod of host.store.list('pods') as AnyObject[])

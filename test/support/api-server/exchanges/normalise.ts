@@ -1,11 +1,11 @@
-/** Answers of an API server without what differs from run to run: UIDs, times, versions, and who manages which fields. */
+/** Answers of an API server without members that differ from run to run: UIDs, times, versions, and managed fields. */
 
-/** What stands for a value that differs, by the value. */
+/** The placeholder of a value that differs, by the value. */
 export type Names = Map<string, string>;
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/u;
 const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gu;
-/** Not a node's business, or another in each version of the server. */
+/** Members that no node needs, or that differ in each version of the server. */
 const LEFT_OUT = new Set(['managedFields', 'resourceVersion', 'selfLink', 'remainingItemCount', 'continue']);
 
 export function normalise(value: unknown, names: Names, key = ''): unknown {

@@ -1,4 +1,4 @@
-/** Requests to an API server, whose answers are recorded from a real one and held against the double. */
+/** Requests to an API server, whose answers are recorded from a real one and compared with those of the double. */
 
 export interface Step {
   /** Default `admin`. */
@@ -13,7 +13,7 @@ export interface Step {
 export interface Story {
   readonly name: string;
   readonly steps: readonly Step[];
-  /** What is watched from before the first step, until all its events have come. */
+  /** The path of a watch from before the first step until all its events have come. */
   readonly watched?: string;
 }
 

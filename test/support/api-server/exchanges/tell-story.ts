@@ -34,7 +34,7 @@ export async function tellStory(controlPlane: ControlPlane, { steps, watched }: 
     });
   }
   if (watched === undefined) return { exchanges };
-  // The watch ends by itself; what has happened before it began is told at once.
+  // The watch ends by itself. Events from before its beginning come at once.
   const path = `${watched}?watch=true&timeoutSeconds=1&resourceVersion=${since}`;
   const { body } = await ask(controlPlane, { method: 'GET', path });
   const events = body

@@ -1,4 +1,4 @@
-/** The connections of the double below TLS: they can end without a word of TLS, as where a machine is switched off. */
+/** The connections of the double below TLS: they can end without TLS's closing message, as when a machine is switched off. */
 import type net from 'node:net';
 import type { FaultyRequest } from './fault-rules.ts';
 

@@ -1,6 +1,6 @@
 /**
  * The control socket of the double, for tests: one JSON value a line. A test sends commands, each with a number, and gets an answer of that number;
- * between them it hears of requests, and of those that a fault has affected.
+ * between them it gets requests, and the hits of faults.
  */
 import { rmSync } from 'node:fs';
 import net from 'node:net';
@@ -30,13 +30,13 @@ export interface SeenRequest {
   readonly user: string;
 }
 
-/** What the double says. An answer has the number of its command, which is that of the rule as well. */
+/** Messages of the double. An answer has the number of its command, which is that of the rule as well. */
 export type Said =
   | { readonly answered: number; readonly error?: string }
   | { readonly hit: number; readonly hits: number }
   | { readonly request: SeenRequest };
 
-/** What is steered beside the faults. */
+/** What a test can change beside the faults. */
 export interface SteeredServer {
   readonly faults: Faults;
   serveCertificate(name: string): void;
@@ -49,7 +49,7 @@ export const controlSocketOf = (dir: string): string => join(dir, 'control.sock'
 export async function serveControl(server: SteeredServer, dir: string): Promise<void> {
   const listener = net.createServer((socket) => serveTest(server, socket));
   const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-  // That of a double that was killed.
+  // Removes the socket of a double that was killed.
   rmSync(controlSocketOf(dir), { force: true });
   listener.once('error', reject).listen(controlSocketOf(dir), () => resolve(undefined));
   await promise;
@@ -68,7 +68,7 @@ function serveTest(server: SteeredServer, socket: net.Socket): void {
     faults.listeners.delete(listener);
     faults.liftAll();
   });
-  // It tells the errors of its input again.
+  // `readline` emits the errors of its input again.
   const lines = createInterface({ input: socket }).on('error', () => undefined);
   lines.on('line', (line) => {
     const { id, ...command } = JSON.parse(line) as Command & { readonly id: number };

@@ -10,7 +10,7 @@ import { waitFor } from '../../wait-for.ts';
 import { type Command, controlSocketOf, type Said, type SeenRequest } from './control.ts';
 import type { Fault, FaultRule, RequestPattern } from './fault-rules.ts';
 
-/** A rule that holds until it is lifted, or until it has affected as many requests as it is for. */
+/** A rule that applies until it is lifted, or until it has affected its number of requests. */
 export class DoubleFault {
   hits = 0;
   readonly fault: Fault;
@@ -49,7 +49,7 @@ export class DoubleFaults {
     this.#socket = net.connect(controlSocketOf(this.#controlPlane.dir));
     await once(this.#socket, 'connect');
     this.#socket.on('error', () => undefined);
-    // It tells the errors of its input again.
+    // `readline` emits the errors of its input again.
     const lines = createInterface({ input: this.#socket }).on('error', () => undefined);
     lines.on('line', (line) => this.#hear(JSON.parse(line) as Said));
     return this;
@@ -75,12 +75,12 @@ export class DoubleFaults {
 
   /** The requests so far whose path matches. */
   async seen(method: string, path: RegExp): Promise<readonly SeenRequest[]> {
-    // What the double has said before its answer has been heard then.
+    // Everything that the double sent before its answer has arrived then.
     await this.#send({ do: 'lift', rule: 0 });
     return this.requests.filter((request) => request.method === method && path.test(request.path));
   }
 
-  /** Tells the watches of the pattern an event that has not happened. */
+  /** Sends an event that has not happened to the watches of the pattern. */
   tell(pattern: RequestPattern, event: object): Promise<void> {
     return this.#send({ do: 'tell', pattern, event });
   }
@@ -107,7 +107,7 @@ export class DoubleFaults {
     return this.#send({ do: 'compact' });
   }
 
-  /** What the server stores now. Returns what starts the server again with that, as etcd is restored from a backup. */
+  /** Saves the present objects. Returns a function that starts the server again with them, as when etcd is restored from a backup. */
   backUp(): () => Promise<void> {
     const { dir } = this.#controlPlane;
     const backup = join(dir, 'backup.jsonl');

@@ -1,8 +1,8 @@
-/** Which requests fail, and how. A test tells the double by its control socket. */
+/** Which requests fail, and how. A test sets them over the control socket of the double. */
 import { MASTERS, type User } from '../context.ts';
 import type { ResourceRequest, Verb } from '../requests.ts';
 
-/** A rule without a verb, a resource or a name is for all of them. Requests of administrators never fail: they are those of the tests. */
+/** A rule without a verb, a resource or a name is for all of them. Requests of administrators never fail: tests make them. */
 export interface RequestPattern {
   readonly verb?: Verb;
   /** `pods`. */
@@ -66,7 +66,7 @@ export interface FaultyRequest {
   readonly method: string;
   /** With the query. */
   readonly path: string;
-  /** Of the client: it tells the connection. */
+  /** The client's port, which identifies the connection. */
   readonly remotePort: number | undefined;
 }
 

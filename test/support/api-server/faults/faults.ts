@@ -1,4 +1,4 @@
-/** The faults of the double: the rules that hold, the watches that they concern, and who hears of requests. */
+/** The faults of the double: the present rules, the watches that they concern, and the listeners to requests. */
 import type { WatchSink } from '../watches.ts';
 import type { DoubleConnections } from './connections.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type RequestPattern,
 } from './fault-rules.ts';
 
-/** What the tests hear of. */
+/** What is reported to the tests. */
 export interface FaultListener {
   request(request: FaultyRequest): void;
   /** So many requests or events have been affected by the rule. */
@@ -59,14 +59,14 @@ export class Faults {
     for (const { id } of this.#rules) this.lift(id);
   }
 
-  /** What happens to this request; undefined: it is answered as it should be. */
+  /** The fault of this request; undefined: it is answered normally. */
   answerFate(request: FaultyRequest): AnswerFate | undefined {
     for (const listener of this.listeners) listener.request(request);
     const rule = this.#hit((other) => !isOfEvents(other.fault) && isMatch(other, request));
     return rule && { fault: rule.fault as AnswerFault, lifted: rule.lifted.promise };
   }
 
-  /** What is written to a watch, by the rules as they are at each event. */
+  /** A sink for a watch that applies the present rules to each event. */
   watchSink(request: FaultyRequest, sink: WatchSink): WatchSink {
     const faulty = new FaultySink(request, sink, (type, name) => this.#eventFault(request, type, name), this);
     const watch = { ...request, sink };
@@ -80,12 +80,12 @@ export class Faults {
     };
   }
 
-  /** Tells all watches of the pattern something that has not happened. */
+  /** Sends an event that has not happened to all watches of the pattern. */
   tell(pattern: RequestPattern, event: object): void {
     for (const { sink } of this.#open(pattern)) sink.write(`${JSON.stringify(event)}\n`);
   }
 
-  /** Ends all watches of the pattern, as a server does that wants to. */
+  /** Ends all watches of the pattern in an orderly way. */
   end(pattern: RequestPattern): void {
     for (const { sink } of this.#open(pattern)) sink.end();
   }
@@ -114,7 +114,7 @@ export class Faults {
   }
 }
 
-/** The lines of one watch, with what goes wrong with them. */
+/** The lines of one watch, with their faults. */
 class FaultySink implements WatchSink {
   readonly #request: FaultyRequest;
   readonly #sink: WatchSink;
@@ -173,7 +173,7 @@ class FaultySink implements WatchSink {
     this.#isSilent = true;
     this.#sink.write(text);
     if (how === 'end') this.#sink.end();
-    // What has been written is sent first.
+    // Lines that have been written are sent first.
     else setImmediate(() => this.#faults.connections.breakOff(this.#request));
   }
 }

@@ -1,4 +1,4 @@
-/** Carries out what goes wrong with an answer. */
+/** Carries out the faults of answers. */
 import type http from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FaultyRequest } from './fault-rules.ts';
@@ -11,7 +11,7 @@ const JSON_TYPE = { 'content-type': 'application/json' } as const;
 const GIANT_HEAD = '{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{"kind":"';
 const GIANT_PART = Buffer.alloc(64 * 1024, 'a');
 
-/** Whether the request is to be carried out. If not, the fault has been the answer. */
+/** Returns whether the request is to be carried out. If not, the fault has been the answer. */
 export async function isCarriedOut({ fault, lifted }: AnswerFate, response: Response): Promise<boolean> {
   switch (fault.kind) {
     case 'hang':
@@ -39,7 +39,7 @@ export async function isCarriedOut({ fault, lifted }: AnswerFate, response: Resp
   }
 }
 
-/** Sends the answer, or what the fault leaves of it. */
+/** Sends the answer, or the part that the fault leaves of it. */
 export async function sendFaulty(
   { fault }: AnswerFate,
   answer: { readonly code: number; readonly body: object },

@@ -1,8 +1,8 @@
-/** Objects as clients send them, held against the types of their fields: unknown ones are dropped and named, wrong ones refused. */
+/** Checks the fields of objects from clients against their types: unknown fields are dropped and named, wrong ones refused. */
 import { type FieldType } from './field-types.ts';
 
 export interface Checked {
-  /** Without fields that nobody knows. */
+  /** The value without unknown fields. */
   readonly value: unknown;
   /** Their paths: `spec.containers[0].wrong`. */
   readonly unknown: readonly string[];
@@ -82,7 +82,7 @@ function isTree(value: unknown): value is Readonly<Record<string, unknown>> {
 
 const isText = (type: FieldType): boolean => type.kind === 'scalar' && type.of === 'string';
 
-/** Empty lists and maps are not told, except these. */
+/** Empty lists and maps are not served, except these. */
 const KEPT_EMPTY = new Set(['rules', 'managedFields']);
 
 function isEmpty(value: unknown, { kind }: FieldType): boolean {
@@ -142,7 +142,7 @@ function jsonKind(value: unknown): string {
   return Number.isInteger(value) || typeof value === 'string' ? typeof value : `number ${String(value)}`;
 }
 
-/** The paths of members that an object has twice: a parser of JSON takes the last one and says nothing. */
+/** The paths of members that an object has twice: a parser of JSON takes the last one without an error. */
 export function duplicates(text: string): string[] {
   const found: string[] = [];
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gu) ?? [];

@@ -1,7 +1,7 @@
-/** Sets of fields, as the server remembers who manages which: as paths here, and as a tree in `fieldsV1`. */
+/** Sets of fields, by which the server stores the managers of fields: as paths here, and as a tree in `fieldsV1`. */
 import type { Draft } from '../context.ts';
 
-/** Of a field: the way to it, its steps divided by a character that no name has. */
+/** The steps to a field, divided by a character that no name has. */
 export type Path = string;
 export type FieldSet = ReadonlySet<Path>;
 
@@ -29,14 +29,14 @@ export function hasBelow(set: FieldSet, path: Path): boolean {
   return [...set].some((one) => one.startsWith(start));
 }
 
-/** Those that are neither one of these fields nor below one. */
+/** The fields that are neither one of these nor below one. */
 export function outside(set: FieldSet, fields: readonly Path[]): FieldSet {
   if (fields.length === 0) return set;
   const isInside = (path: Path) => fields.some((field) => path === field || path.startsWith(field + BETWEEN));
   return filtered(set, (path) => !isInside(path));
 }
 
-/** Those that are one of these fields or below one. */
+/** The fields that are one of these or below one. */
 export function inside(set: FieldSet, fields: readonly Path[]): FieldSet {
   return difference(set, outside(set, fields));
 }
@@ -76,7 +76,7 @@ export function encoded(set: FieldSet): Draft {
   return root;
 }
 
-/** As the server goes through them: the members of an object or a list first, then what is below each. */
+/** In the server's order: first the members of an object or a list, then the fields below each. */
 export function inOrder(set: FieldSet): Path[] {
   const all: Path[] = [];
   const walk = (node: Draft, path: Path): void => {

@@ -1,4 +1,4 @@
-/** From the OpenAPI documents of a real server, what its double has to know of the fields of objects. */
+/** Takes the types of the fields of objects for the double from the OpenAPI documents of a real server. */
 
 interface Schema {
   readonly $ref?: string;

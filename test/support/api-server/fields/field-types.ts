@@ -1,10 +1,10 @@
-/** The types of the fields of all objects that the double serves, as a real server's OpenAPI tells them. */
+/** The types of the fields of all objects that the double serves, from a real server's OpenAPI. */
 import { readTable } from '../read-table.ts';
 import type { ServedType } from '../served-types.ts';
 import type { FieldTable } from './field-table.ts';
 
 export type FieldType =
-  /** `any`: of whatever members. */
+  /** `any`: with any members. */
   | { readonly kind: 'scalar'; readonly of: string }
   /** Members with names. `atomic`: it has one owner as a whole. */
   | {
@@ -21,7 +21,7 @@ export type FieldType =
 
 export interface Key {
   readonly name: string;
-  /** Of items that do not have it. */
+  /** The value for items that do not have it. */
   readonly fallback: string | undefined;
 }
 

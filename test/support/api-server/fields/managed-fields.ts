@@ -1,4 +1,4 @@
-/** Who manages which fields of an object: what a change or an apply makes of `metadata.managedFields`. */
+/** The managers of the fields of an object: how a change or an apply changes `metadata.managedFields`. */
 import { equalJson, without } from '../../../../src/agent/policies/formats/canonical-json.ts';
 import type { AnyObject, Draft } from '../context.ts';
 import { alwaysTold } from '../object-defaults.ts';
@@ -52,7 +52,7 @@ type Managers = Map<string, Manager>;
 
 const UPDATERS_MAX = 10;
 const NOBODY_ELSE = 'before-first-apply';
-/** Never told as managed. */
+/** Fields that are never listed as managed. */
 const STRIPPED: FieldSet = new Set([
   ...['f:apiVersion', 'f:kind', 'f:metadata'],
   ...['name', 'namespace', 'creationTimestamp', 'selfLink', 'uid', 'clusterName', 'generation'].map(
@@ -79,7 +79,7 @@ export function entriesAfter(change: ManagedChange, next: Draft): readonly Manag
   return entriesOf(managers);
 }
 
-/** What an apply makes of the object. Throws the conflict with other managers, unless it is forced. */
+/** The object after an apply. Throws the conflict with other managers, unless the apply is forced. */
 export function applied(
   change: ManagedChange,
   config: Draft,
@@ -160,7 +160,7 @@ interface Pruning {
   readonly schema: FieldType;
 }
 
-/** Without what the manager applied the last time and does not apply now, unless somebody else manages it. */
+/** Without fields that the manager applied the last time and does not apply now, unless another manager has them. */
 function pruned(object: unknown, formerly: FieldSet | undefined, { managers, schema }: Pruning): unknown {
   if (formerly === undefined || formerly.size === 0) return object;
   const last = withNamedFields(formerly, schema);
@@ -202,7 +202,7 @@ function managerText({ manager, operation, apiVersion, subresource }: Manager['e
   return operation === 'Update' ? `${name} using ${apiVersion}` : name;
 }
 
-/** Of what differs, what this subresource changes. */
+/** The changed fields that belong to this subresource. */
 function changesOf(change: ManagedChange, before: Draft, after: Draft) {
   const { added, modified, removed } = compared(before, after, objectType(change.type));
   const [ofAdded, ofModified, ofRemoved] = [added, modified, removed].map((set) =>
@@ -226,7 +226,7 @@ function ofSubresource(set: FieldSet, { type, subresource }: ManagedChange): Fie
   return outside(set, reset);
 }
 
-/** As the server's own types have it: members that are objects are there, and some lists. */
+/** An empty object as in the server's own types: with members that are objects, and with some lists. */
 function emptyObject(type: ServedType): Draft {
   const schema = objectType(type);
   const members = ['spec', 'status'].filter(
@@ -250,7 +250,7 @@ function entryOf(
   };
 }
 
-/** What tells managers apart: those that apply are the same in each version. */
+/** The key of a manager. Managers that apply are the same in each version. */
 function keyOf({ manager, operation, apiVersion, subresource }: Manager['entry']): string {
   return JSON.stringify({ manager, operation, ...(operation === 'Update' && { apiVersion }), subresource });
 }
@@ -277,7 +277,7 @@ function entriesOf(managers: Managers): readonly ManagedFieldsEntry[] | undefine
   return entries.sort((one, other) => (rank(one) < rank(other) ? -1 : 1));
 }
 
-/** Only so many managers that change objects are told apart. */
+/** Only so many managers that change objects have entries of their own. */
 function mergeOldest(managers: Managers): void {
   const updaters = [...managers]
     .filter(([, { entry }]) => entry.operation === 'Update')

@@ -18,7 +18,7 @@ function isTree(value: unknown): value is Tree {
 const isAtomic = (type: FieldType): boolean =>
   type.kind === 'list' ? type.keys === undefined : type.kind !== 'scalar' && type.atomic;
 
-/** Of what has no known type, lists are one value, and objects have members. */
+/** In values of no known type, lists are one value, and objects have members. */
 function memberType(type: FieldType, name: string): FieldType {
   if (type.kind === 'object') return type.fields.get(name) ?? ANY;
   return type.kind === 'map' ? type.of : ANY;
@@ -107,7 +107,7 @@ export function compared(before: unknown, after: unknown, type: FieldType): Comp
   return { added, modified, removed };
 }
 
-/** What is applied, in what is there. */
+/** The live value with the applied value merged into it. */
 export function merged(live: unknown, applied: unknown, type: FieldType): unknown {
   if (applied === undefined) return live;
   if (live === undefined || live === null || isAtomic(type)) return applied;
@@ -181,7 +181,7 @@ export function withoutFields(value: unknown, fields: FieldSet, type: FieldType,
   return Object.fromEntries(kept) as Tree;
 }
 
-/** With the fields by whose names the way to the others leads. */
+/** With the fields that identify items on the paths of the others. */
 export function withNamedFields(set: FieldSet, type: FieldType): FieldSet {
   const all = new Set(set);
   for (const path of set) {

@@ -1,9 +1,9 @@
-/** What all random requests are drawn with. */
+/** The functions with which all random requests are drawn. */
 import type { SeededRandom } from '../../../../src/simulation/plan/seeded-random.ts';
 
 /**
- * A request. In its path and body, `<<uid PATH>>`, `<<version PATH>>` and `<<continue>>` stand for what that server has answered last:
- * the UID and version of an object, and where a list goes on.
+ * A request. In its path and body, `<<uid PATH>>`, `<<version PATH>>` and `<<continue>>` stand for values in the latest answers of that server: the
+ * UID and version of an object, and where a list goes on.
  */
 export interface RandomStep {
   readonly as: 'admin' | 'node';
@@ -111,7 +111,7 @@ export function deletion(draw: Draw, as: RandomStep['as'], path: string): Random
     { gracePeriodSeconds: 0 },
     { gracePeriodSeconds: 5 },
     { orphanDependents: true },
-    // A dry run of a pod's deletion tells a grace period that the deletion itself does not have.
+    // A dry run of a pod's deletion shows a grace period that the deletion itself does not have.
     ...(path.includes('/pods/') ? [] : [{ dryRun: ['All'] }]),
   ]);
   const query = draw.pick([

@@ -1,4 +1,4 @@
-/** Random lists, and deletions of what they have. */
+/** Random lists, and deletions of collections. */
 import { at, type Draw, type RandomStep } from './draw.ts';
 
 export function listStep(draw: Draw): RandomStep {

@@ -1,9 +1,9 @@
-/** Answers and events of an API server in which only what differs from run to run has other names: UIDs, times and versions. */
+/** Answers and events of an API server in which placeholders replace what differs from run to run: UIDs, times and versions. */
 import type { Names } from '../exchanges/normalise.ts';
 
 const TIME = /\b20(?!26-01-01)\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z\b/gu;
 const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gu;
-/** Of texts that tell versions: the words before one. */
+/** The words before a version in a text. */
 const VERSION = /(resource ?version[^0-9"]{0,40}?\(?)(\d+)/giu;
 
 type Tree = Readonly<Record<string, unknown>>;
@@ -35,7 +35,7 @@ function normalisedText(text: string, names: Names): string {
   return (
     text
       .replace(TIME, 'TIME')
-      // What a patch has made, and how a spec differs: in the words and the order of members of Go.
+      // Texts in which Go prints the result of a patch, or the difference of specs, with members in its own order.
       .replace(/(patch: )?Invalid value: "(?:map\[|\{)(?:[^"\\]|\\.)*"/gu, 'Invalid value: "…"')
       .replace(/(previously negative\))\n[^]*$/u, '$1')
       .replace(UID, (uid) => nameOf(uid, 'UID-', names))
@@ -47,7 +47,7 @@ function normalisedText(text: string, names: Names): string {
   );
 }
 
-/** A version that no answer has told is one of many. */
+/** A version that was in no answer gets a common name. */
 function versionName(version: string, names: Names): string {
   return names.get(`version ${version}`) ?? 'UNTOLD';
 }

@@ -1,4 +1,4 @@
-/** Random requests for nodes, leases and what else there is. */
+/** Random requests for nodes, leases and other kinds. */
 import { at, deletion, type Draw, LEASES, NAMES, NODE, type RandomStep, TYPES } from './draw.ts';
 
 export function nodeStep(draw: Draw): RandomStep {

@@ -13,7 +13,7 @@ export interface Played {
   readonly code: number;
   readonly warnings: readonly string[];
   readonly answer: unknown;
-  /** What those who watch have heard of it. */
+  /** The events of watches about it. */
   readonly events: readonly unknown[];
 }
 
@@ -54,7 +54,7 @@ class Player {
   }
 
   async play(steps: readonly RandomStep[]): Promise<Played[]> {
-    // What is in no namespace may be left by those who played before.
+    // Objects without a namespace may be left from an earlier run.
     for (const path of NODES.flatMap((name) => [`/api/v1/nodes/${name}`, `${LEASES}/${name}`])) {
       const type = 'application/merge-patch+json';
       await this.#ask({ as: 'admin', method: 'PATCH', path, type, body: { metadata: { finalizers: null } } });
@@ -82,7 +82,7 @@ class Player {
     for (const agent of this.#agents.values()) agent.destroy();
   }
 
-  /** Of the server's last change. */
+  /** The version of the server's last change. */
   async #version(): Promise<number> {
     const { body } = await this.#ask({
       as: 'admin',
@@ -92,7 +92,7 @@ class Player {
     return Number((JSON.parse(body) as Seen).metadata.resourceVersion);
   }
 
-  /** Those of all collections since that version, the oldest first. The watches end by themselves. */
+  /** The events of all collections since that version, the oldest first. The watches end by themselves. */
   async #events(since: number): Promise<{ readonly version: number; readonly event: Seen }[]> {
     const places = [
       ...['configmaps', 'pods', 'secrets', 'serviceaccounts', 'events'].map(

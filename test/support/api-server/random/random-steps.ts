@@ -8,7 +8,7 @@ import { podStep } from './pod-steps.ts';
 
 export const namespaceOf = (seed: number): string => `seed-${seed}`;
 
-/** The first of them makes the namespace in which the others write. */
+/** The first step makes the namespace in which the others write. */
 export function randomSteps(seed: number, count: number): RandomStep[] {
   const namespace = namespaceOf(seed);
   const draw = new Draw(seededRandom(seed), namespace);

@@ -1,4 +1,4 @@
-/** Random writes by two clients: the double answers as a real server does, and those who watch hear the same. */
+/** Random writes by two clients: the double answers as a real server does, and its watches send the same events. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ControlPlane, describeOnControlPlane } from '../../control-plane.ts';
 import { startControlPlane } from '../../control-plane/control-plane.ts';

@@ -1,4 +1,4 @@
-/** What a real server has answered to the steps of some seeds, a line for each step, so that any machine can hold the double against it. */
+/** The answers of a real server to the steps of some seeds, a line for each step, so that any machine can compare the double with them. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Played } from './play-steps.ts';
@@ -9,7 +9,7 @@ export const RECORDED_STEPS = 80;
 export const recordFile = (seed: number): string =>
   fileURLToPath(new URL(`./recorded/seed-${seed}.jsonl`, import.meta.url));
 
-/** What is not in the record, since the line has it already. */
+/** Stands for a part that the line has already. */
 const AS_ANSWERED = 'as answered';
 
 export function recordText(played: readonly Played[]): string {
