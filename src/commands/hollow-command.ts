@@ -69,7 +69,7 @@ async function runNodes(names: readonly string[], flags: HollowFlags): Promise<v
   });
   void fleet.start();
   const signal = await asked;
-  logger.info({ signal }, 'the hollow nodes stop: their pods are told nothing');
+  logger.info({ signal }, 'the hollow nodes stop: their pods are not ended');
   await fleet.stop();
   endProcess(0);
 }

@@ -51,7 +51,7 @@ function hangUp(
 /** An uncaught error is a defect: the state in memory may be wrong, so the process ends; its pods keep running. */
 export function reportDefects(logger: Logger): void {
   process.on('uncaughtException', (err) => {
-    logger.fatal({ err }, 'a defect of statelet; pods keep running, and the next start takes them up again');
+    logger.fatal({ err }, 'a defect of statelet; pods keep running, and the next start adopts them');
     endProcess(1);
   });
 }

@@ -237,7 +237,7 @@ export const certificateMachine = setup({
           },
         },
         Settled: {
-          description: 'There is a certificate; another one is requested before it expires',
+          description: 'The certificate exists; another one is requested before it expires',
           invoke: {
             id: 'untilRenewal',
             src: 'untilRenewal',

@@ -11,7 +11,7 @@ import type { TimelineFlags } from './timeline.ts';
 export function addRecordCommands(root: Command): void {
   addTimeline(root);
   addReplay(root);
-  const record = root.command('record').description('Take what is recorded to another place');
+  const record = root.command('record').description('Copy the record to another place');
   addExport(record);
 }
 

@@ -44,7 +44,7 @@ function fileFinding(path: string, text: Reading<string>, { binDirs, programs }:
   const where = binDirs.join(' and ');
   const mend =
     'install the plugins there (Debian: apt-get install containernetworking-plugins, bin_dir = "/usr/lib/cni")';
-  return error(`${path} needs ${missing.join(', ')}, which ${where} has not`, mend);
+  return error(`${path} needs ${missing.join(', ')}, which ${where} does not have`, mend);
 }
 
 /** A text says what is wrong. */

@@ -156,7 +156,7 @@ export class PlacementJudge {
     const reserved = cpus.find((cpu) => plan.reserved.includes(cpu));
     if (reserved !== undefined) return `has CPU ${String(reserved)}, which is reserved`;
     const isThere = cpus.every((cpu) => plan.cpus.places.has(cpu));
-    return isThere ? undefined : `has CPUs ${cpus.join()}, which the machine has not`;
+    return isThere ? undefined : `has CPUs ${cpus.join()}, which the machine does not have`;
   }
 
   /** All of one node with single-numa-node; with restricted, too, where an empty node would have enough. */

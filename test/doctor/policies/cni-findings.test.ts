@@ -65,7 +65,7 @@ test('a plugin whose program is missing is an error, with the package that has i
   expect(findings([file('10.conflist', EXAMPLE)], { programs: ['bridge'] })).toMatchObject([
     {
       status: 'error',
-      message: '/etc/cni/net.d/10.conflist needs portmap, which /usr/lib/cni has not',
+      message: '/etc/cni/net.d/10.conflist needs portmap, which /usr/lib/cni does not have',
       mend: expect.stringContaining('containernetworking-plugins'),
     },
   ]);

@@ -196,7 +196,8 @@ export class ClusterNode {
     const text = problems.join('; ');
     if (text === this.#problems) return;
     this.#problems = text;
-    if (text !== '') this.#context.logger.warn({}, `A part of the node's status stays as it was: ${text}`);
+    if (text !== '')
+      this.#context.logger.warn({}, `A part of the node's status could not be updated: ${text}`);
   }
 
   /** Logs a line for each new problem, not for each try. `context`: from before the failure. */

@@ -99,7 +99,7 @@ export class ConditionTaints implements TaintLoop {
         reportFailure: ({ context, event }) => {
           if (!('error' in event)) return;
           const { problem } = event.error;
-          const line = `Conditions of plugins could not become taints of ${title}, which is tried again: ${problem}`;
+          const line = `Conditions of plugins could not be written as taints of ${title}, which is tried again: ${problem}`;
           logger[isSameProblem(problem, context.problem) ? 'debug' : 'warn']({}, line);
         },
       },

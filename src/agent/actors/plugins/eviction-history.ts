@@ -89,7 +89,7 @@ export class EvictionHistory {
     if (this.#problem !== undefined) return;
     this.#problem = problem;
     const line =
-      'Eviction plugins: plugins are not told of disruption budgets, for which the user of evictionPlugins.taintsKubeconfig ' +
+      'Eviction plugins: plugins do not get disruption budgets: the user of evictionPlugins.taintsKubeconfig ' +
       `must be allowed to list poddisruptionbudgets: ${problem}`;
     this.#context.logger.info({}, line);
   }

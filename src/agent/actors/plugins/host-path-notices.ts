@@ -56,7 +56,7 @@ export class HostPathNotices implements PodNotices {
   /** Never rejects. */
   async #work(known: readonly Pod[], told: readonly RuledPod[]): Promise<void> {
     const wanted = new Map(known.filter(wantsNotice).map((pod) => [folderOf(pod), pod]));
-    await this.#attempt('', 'The folders of pods that want to be told of evictions could not be kept', () =>
+    await this.#attempt('', 'The folders for notices of evictions could not be kept up to date', () =>
       this.#keep(wanted),
     );
     const notices: PodNotice[] = [];

@@ -47,7 +47,7 @@ export class PluginLog {
   }
 
   #sum(): void {
-    const text = `Eviction plugins: ${this.#left} more lines about them are left out; statelet explain-eviction shows how each of them is, and -v 6 every line`;
+    const text = `Eviction plugins: ${this.#left} more lines about them are left out; statelet explain-eviction shows the state of each, and -v 6 every line`;
     this.#context.logger[this.#level]({}, text);
     this.#left = 0;
   }

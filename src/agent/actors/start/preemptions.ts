@@ -225,7 +225,10 @@ export class Preemptions {
     const { uid, problem } = event;
     const victim = this.#parts.podOf(uid)?.metadata;
     if (victim !== undefined) recordExceededGracePeriod(recorder, victim);
-    logger.warn(podFields(preemptor), `Goes on without the end of ${victim?.name ?? uid}: ${problem}`);
+    logger.warn(
+      podFields(preemptor),
+      `Preemption does not wait any longer for the end of ${victim?.name ?? uid}: ${problem}`,
+    );
   }
 }
 

@@ -102,7 +102,7 @@ export class Exchange {
         timer.arm(timeoutMs, () => stop.abort(new StateletError('DeadlineExceeded', problem)));
       },
     };
-    const cancel = () => stop.abort(new StateletError('Canceled', 'it is not wanted any more'));
+    const cancel = () => stop.abort(new StateletError('Canceled', 'the caller does not want it any more'));
     signal?.addEventListener('abort', cancel, { once: true });
     if (signal?.aborted === true) cancel();
     try {

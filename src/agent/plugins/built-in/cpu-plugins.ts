@@ -34,7 +34,7 @@ export const cpuLoad: BuiltIn<LoadKept> = {
   async threshold(asked, figures, kept) {
     const load = await figures.load();
     return load === undefined
-      ? new Unanswered('the kernel does not tell its load')
+      ? new Unanswered('the kernel does not report its load')
       : judgeLoad(load, asked, kept);
   },
 
@@ -90,5 +90,5 @@ export const numaSysCpu: BuiltIn<NumaSysCpuKept> = {
 };
 
 function noNumaNodes(): Unanswered {
-  return new Unanswered('the kernel does not tell which CPUs are on which NUMA node');
+  return new Unanswered('the kernel does not report which CPUs are on which NUMA node');
 }

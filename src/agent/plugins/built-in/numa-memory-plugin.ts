@@ -14,7 +14,7 @@ export const numaMemory: BuiltIn<NumaMemoryKept> = {
     if (nodes.length > 1) return judgeNumaMemory(nodes, asked, kept);
     return new Unanswered(
       nodes.length === 0
-        ? 'the kernel does not tell of NUMA nodes in /proc/zoneinfo'
+        ? '/proc/zoneinfo of this kernel has no NUMA nodes'
         : 'the machine has one NUMA node: the whole machine is watched by system-memory-pressure-eviction-plugin',
     );
   },
@@ -25,7 +25,7 @@ export const numaMemory: BuiltIn<NumaMemoryKept> = {
     const bytes = await figures.memoryOnNodes();
     if (bytes.size > 0) return numaMemoryVictims(bytes, asked, kept);
     return new Unanswered(
-      'a NUMA node is short of memory, but no cgroup tells which pods have their memory there',
+      'a NUMA node is short of memory, but no cgroup shows which pods have their memory there',
     );
   },
 };

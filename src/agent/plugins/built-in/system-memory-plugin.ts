@@ -14,7 +14,7 @@ export const systemMemory: BuiltIn<SystemMemoryKept> = {
   async threshold(asked, figures, kept) {
     const machine = await figures.machineMemory();
     if (machine === undefined)
-      return new Unanswered('the kernel does not tell in /proc/meminfo how much memory is free');
+      return new Unanswered('/proc/meminfo of this kernel does not say how much memory is free');
     // The figures of pods take far longer to read than those of the machine.
     const mayWait = (machine.psi?.some?.avg10 ?? 0) >= asked.settings.systemMemory.somePercent;
     const podsWaited = mayWait ? podsThatWaited(asked.pods, await figures.pods()) : undefined;

@@ -33,7 +33,7 @@ export function roomDelay({ reason, message }: Rejection): StartDelay {
 /** What the pod lacks of CPUs, or of places near each other, by the kubelet's message. */
 function placeLack(reason: string, message: string): string | undefined {
   if (reason === 'TopologyAffinityError')
-    return "what is free of its devices, CPUs and memory does not lie as the node's topology policy wants it";
+    return "the free devices, CPUs and memory do not lie together as the node's topology policy requires";
   const [, wanted, free] = /not enough cpus .*requested=(\d+), available=(\d+)/u.exec(message) ?? [];
   if (wanted !== undefined && free !== undefined)
     return `it asks for ${wanted} CPUs of its own, and ${free} are free`;

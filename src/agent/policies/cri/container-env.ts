@@ -204,7 +204,7 @@ function refuseReference(name: string, source: EnvVarSource, container: AnyConta
   } else if (fileKeyRef) {
     throw new StateletError(
       'Unimplemented',
-      `${where}: fileKeyRef takes volumes, and this runtime has none; give the value itself`,
+      `${where}: fileKeyRef needs volumes, which this runtime does not have; give the value itself`,
     );
   }
 }

@@ -56,7 +56,7 @@ export class ExecSize {
 
   #tooLong(what: string): StateletError {
     return invalid(
-      `${what} of container "${this.#container}" is longer than 128 KiB, and Linux takes no longer one; shorten it, or mount it ` +
+      `${what} of container "${this.#container}" is longer than 128 KiB, the limit of Linux; shorten it, or mount it ` +
         'as a file of a volume',
     );
   }
@@ -70,7 +70,7 @@ export class ExecSize {
   #tooLarge(what: string): StateletError {
     return invalid(
       `the command, arguments and environment variables of container "${this.#container}" have more than 6 MiB together, up to ` +
-        `${what}, and Linux takes no more; leave some out, or mount them as files of a volume`,
+        `${what}, and Linux accepts no more; leave some out, or mount them as files of a volume`,
     );
   }
 }

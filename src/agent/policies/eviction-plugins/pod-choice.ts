@@ -116,7 +116,7 @@ function judged(
   if (isOneOf(ending)) return { verdict: 'Goes', why: reason };
   if (isOneOf(queued))
     return { verdict: 'Queued', why: `${reason}; no more than ${burst} are ended in one pass` };
-  if (wantsNotice(pod)) return { verdict: 'Notified', why: 'it wants to be told instead of being chosen' };
+  if (wantsNotice(pod)) return { verdict: 'Notified', why: 'it asks for a notice instead of being chosen' };
   const name = best && `${best.pod.metadata.namespace}/${best.pod.metadata.name}`;
   return { verdict: 'Stays', why: `${name ?? 'another pod'} is less important` };
 }

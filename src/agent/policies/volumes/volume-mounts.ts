@@ -71,7 +71,10 @@ function recursiveReadOnly(mount: VolumeMount, { supportsRecursiveReadOnly }: Mo
   if (mode === 'Disabled') return false;
   if (mount.readOnly !== true) throw invalid(name, `recursiveReadOnly ${mode} needs readOnly`);
   if (mountPropagation !== 'None') {
-    throw invalid(name, `recursiveReadOnly ${mode} cannot be had with mountPropagation ${mountPropagation}`);
+    throw invalid(
+      name,
+      `recursiveReadOnly ${mode} is not possible with mountPropagation ${mountPropagation}`,
+    );
   }
   if (mode === 'IfPossible' || supportsRecursiveReadOnly) return supportsRecursiveReadOnly;
   const problem = `volume "${name}" requested recursive read-only mode, but it is not supported by the runtime`;

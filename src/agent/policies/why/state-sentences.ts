@@ -88,20 +88,20 @@ const CONNECTION: Sentences = {
 };
 
 const CERTIFICATE: Sentences = {
-  'Renewal.Idle': 'is not asked for yet',
+  'Renewal.Idle': 'is not requested yet',
   'Renewal.AwaitingAddresses': 'waits for the node to have an IP address',
-  'Renewal.Settled': 'is there; another one is asked for before it expires',
+  'Renewal.Settled': 'exists; another one is requested before it expires',
   'Renewal.Requesting': 'is being requested',
   'Renewal.AwaitingCertificate': 'waits to be approved and signed',
-  'Renewal.BackingOff': 'could not be asked for; that is tried again',
-  'Renewal.Stopped': 'is not asked for any more: the agent stops',
-  'Validity.Idle': 'is not looked at yet',
+  'Renewal.BackingOff': 'could not be requested; that is tried again',
+  'Renewal.Stopped': 'is not requested any more: the agent stops',
+  'Validity.Idle': 'is not checked yet',
   'Validity.Unwatched': 'is not needed by the agent',
   'Validity.Valid': 'is valid',
   'Validity.Missing': 'is missing: the agent ends if the server goes on refusing one',
   'Validity.Overdue': 'is missing: the server does not answer, and the agent goes on',
   'Validity.GivenUp': 'is missing, and only another start with other credentials helps',
-  'Validity.Stopped': 'is not looked at any more: the agent stops',
+  'Validity.Stopped': 'is not checked any more: the agent stops',
 };
 
 const LEASE: Sentences = {
@@ -118,12 +118,12 @@ const NODE: Sentences = {
   Beginning: 'is about to be registered',
   'Registering.BackingOff': 'could not be registered; that is tried again',
   'Registering.Trying': 'is being registered',
-  'AwaitingNode.Looking': 'is looked for: something else creates it',
-  'AwaitingNode.Waiting': 'is not there yet: something else creates it',
+  'AwaitingNode.Looking': 'is being read: something else must create it',
+  'AwaitingNode.Waiting': 'does not exist yet: something else must create it',
   'Registered.Reporting': 'is being reported',
-  'Registered.AwaitingReadiness': 'is not Ready yet, and is looked at often',
+  'Registered.AwaitingReadiness': 'is not Ready yet: its status is built often',
   'Registered.Waiting': 'waits for its next report',
-  'OtherMachine.Looking': 'belongs to another machine, and is being looked at again',
+  'OtherMachine.Looking': 'belongs to another machine, and is being read again',
   'OtherMachine.Waiting': 'belongs to another machine',
 };
 
@@ -161,7 +161,7 @@ const EVICTION_PLUGINS: Sentences = {
 };
 
 const PLUGIN: Sentences = {
-  'Registering.Asking': 'is being asked what it is',
+  'Registering.Asking': 'is being asked for its type, its name and its versions',
   'Registering.Accepting': 'is being told that it is registered',
   'Registering.Refusing': 'is being told why it is not registered',
   'Registering.BackingOff': 'is not registered; that is tried again',

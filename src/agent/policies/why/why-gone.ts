@@ -145,7 +145,7 @@ function returns({ origin }: RecordedLife, { cause }: ExplainedEnd, isGone: bool
 /** The agent was killed, or the record has lost the end. */
 function unendedSentences(life: RecordedLife, isGone: boolean, nowMs: number): readonly string[] {
   const subject = `${life.namespace}/${life.name}`;
-  const last = `the last that is recorded of it, at ${atTime(life.sinceMs, nowMs)}: it ${podSentence(life.state)}`;
+  const last = `its last record, of ${atTime(life.sinceMs, nowMs)}: it ${podSentence(life.state)}`;
   if (isGone) return [`${subject} is not on this node any more; ${last}`, 'Its end is not recorded'];
   return [
     `${subject} had not been told to end; ${last}`,

@@ -65,7 +65,7 @@ export class CgroupDrivers {
 
 function noSystemd(booted: string): StateletError {
   const message =
-    `the cgroup driver is systemd (cgroupDriver, --cgroup-driver, or what the container runtime tells), and systemd is not ` +
+    `the cgroup driver is systemd (cgroupDriver, --cgroup-driver, or as the container runtime reports), and systemd is not ` +
     `process 1 of this machine (there is no ${booted}): set cgroupDriver: cgroupfs, and have the runtime use cgroupfs too ` +
     '(containerd: SystemdCgroup = false; CRI-O: cgroup_manager = "cgroupfs"), or start the machine with systemd';
   return new StateletError('FailedPrecondition', message);

@@ -159,7 +159,7 @@ function missingControllers(missing: readonly string[], { version, hierarchies }
   const mend =
     version === 1
       ? `mount each, as in \`mount -t cgroup -o memory cgroup /sys/fs/cgroup/memory\``
-      : `${hierarchies[0]?.mountPoint ?? ''}/cgroup.controllers has to list each: in a container they are to be delegated to it`;
+      : `${hierarchies[0]?.mountPoint ?? ''}/cgroup.controllers has to list each: in a container they must be delegated to it`;
   return new StateletError(
     'FailedPrecondition',
     `cgroup v${version} has no controller ${missing.join(', ')} (found: ${found}): ${mend}; the kernel may need ` +

@@ -178,7 +178,7 @@ export class PodCgroups {
     const refused = exists ? await refusedLimits(tree, driver, group, values) : [];
     if (!exists) await driver.write(group, values);
     if (refused.length === 0) this.#written.set(uid, written);
-    else this.#context.logger.debug({ podUID: uid, refused }, 'Limits of a pod have to wait');
+    else this.#context.logger.debug({ podUID: uid, refused }, 'Limits of a pod cannot be set yet');
     end?.();
   }
 

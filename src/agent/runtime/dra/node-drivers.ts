@@ -57,7 +57,7 @@ export class NodeDrivers {
       const { devices } = await this.#preparing.ask(this.get(name), asker, keyOf(claim), signal);
       const problem = preparedProblem(devices);
       if (problem !== undefined) {
-        const message = `NodePrepareResources: what DRA driver ${name} has answered for ResourceClaim ${claim.name} is not taken: ${problem}`;
+        const message = `NodePrepareResources: the answer of DRA driver ${name} for ResourceClaim ${claim.name} is refused: ${problem}`;
         throw new StateletError('ResourceExhausted', message);
       }
       drivers.set(name, devices);

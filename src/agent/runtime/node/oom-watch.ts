@@ -61,7 +61,7 @@ export class OOMWatch {
         this.#toldUs = oom.atUs;
       }
     } catch (error) {
-      logger.debug({}, `The kernel killed processes; why cannot be read: ${errorMessage(error)}`);
+      logger.debug({}, `The kernel killed processes; the reason cannot be read: ${errorMessage(error)}`);
     }
   }
 

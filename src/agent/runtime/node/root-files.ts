@@ -165,7 +165,7 @@ export function openShutdownRecord(rootDir: string, logger: Pick<Logger, 'warn'>
         bytesMax: SHUTDOWN_BYTES_MAX,
         parse: timesIn,
         otherwise: { startMs: undefined, endMs: undefined },
-        consequence: 'when the last shutdown was is not known',
+        consequence: 'the time of the last shutdown is not known',
       },
       logger,
     ),

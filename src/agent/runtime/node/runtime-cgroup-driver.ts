@@ -20,7 +20,7 @@ export function withCgroupDriver(
     if (!told.isTold) return wrongDriver(told.name, cgroups.driver);
     try {
       await cgroups.useDriver(told.name);
-      logger.info({}, `The cgroup driver is ${told.name}, as the container runtime tells`);
+      logger.info({}, `The cgroup driver is ${told.name}, as the container runtime reports`);
       return undefined;
     } catch (error) {
       if (errorKind(error) !== 'FailedPrecondition') throw error;

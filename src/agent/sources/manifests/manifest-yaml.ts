@@ -95,7 +95,7 @@ function* boundedTokens(text: string, lines: LineCounter): Generator<CST.Token, 
     if (!isText && lexeme.startsWith('*') && ++aliases > ALIASES_MAX) throw tooManyAliases();
     if (parser.stack.length > DEPTH_MAX) throw tooDeep();
     if (++lexemes > LEXEMES_MAX)
-      throw new ManifestLimitError('has too many lines and signs: split it into several files');
+      throw new ManifestLimitError('has too many lines and punctuation marks: split it into several files');
     isText = lexeme === SCALAR;
   }
   yield* parser.end();

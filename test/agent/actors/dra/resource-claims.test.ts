@@ -186,7 +186,7 @@ test('an answer that is too large is not kept', async () => {
   const pod = podUsing('web', 'a');
   claim('a', [GPU], [pod]);
   await expect(prepare(pod)).rejects.toThrow(
-    `what DRA driver ${GPU} has answered for ResourceClaim a is not taken: a device has a text of more than`,
+    `the answer of DRA driver ${GPU} for ResourceClaim a is refused: a device has a text of more than`,
   );
 });
 

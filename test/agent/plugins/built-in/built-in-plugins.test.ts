@@ -146,14 +146,14 @@ describe('NUMA memory', () => {
     const bed = open();
     expect((await bed.thresholdMet(NUMA, pods)).metType).toBe('NOT_MET');
     expect((await bed.thresholdMet(NUMA, pods)).metType).toBe('NOT_MET');
-    expect(bed.said).toEqual([`${NUMA}: the kernel does not tell of NUMA nodes in /proc/zoneinfo`]);
+    expect(bed.said).toEqual([`${NUMA}: /proc/zoneinfo of this kernel has no NUMA nodes`]);
     stats.write('proc/zoneinfo', twoNumaNodes([{}, {}]).split(/(?=Node 1)/)[0] ?? '');
     await bed.thresholdMet(NUMA, pods);
     expect(bed.said[1]).toMatch(/one NUMA node/);
     stats.write('proc/zoneinfo', twoNumaNodes([{ free: 0 }, { free: 0 }]));
     expect((await bed.thresholdMet(NUMA, pods)).metType).toBe('HARD_MET');
     expect(await bed.getTopEvictionPods(NUMA, pods, 'NumaMemory')).toEqual({ targetPods: [] });
-    expect(bed.said.slice(2)).toEqual([expect.stringMatching(/no cgroup tells/)]);
+    expect(bed.said.slice(2)).toEqual([expect.stringMatching(/no cgroup shows/)]);
   });
 });
 

@@ -26,7 +26,7 @@ test.each([
   [
     'TopologyAffinityError',
     'Resources cannot be allocated with Topology locality',
-    "does not lie as the node's topology policy wants it",
+    "do not lie together as the node's topology policy requires",
   ],
 ])(
   'a pod that waits after a %s says what it lacks, with the words of the kubelet',

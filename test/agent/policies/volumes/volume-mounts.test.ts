@@ -91,7 +91,7 @@ describe('recursiveReadOnly', () => {
   test('it needs readOnly, and no propagation', () => {
     expect(() => plan({ recursiveReadOnly: 'Enabled' }, supported)).toThrow('needs readOnly');
     const mount = { readOnly: true, recursiveReadOnly: 'Enabled', mountPropagation: 'HostToContainer' };
-    expect(() => plan(mount, supported)).toThrow('cannot be had with mountPropagation HostToContainer');
+    expect(() => plan(mount, supported)).toThrow('is not possible with mountPropagation HostToContainer');
   });
 });
 

@@ -130,7 +130,7 @@ describe('a pod that has gone', () => {
 
   test('whose end is not recorded says what is', () => {
     expect(said(undefined, { state: 'Syncing.Settled' })).toBe(
-      'shop/web is not on this node any more; the last that is recorded of it, at 10:00:03Z (3m59s ago): ' +
+      'shop/web is not on this node any more; its last record, of 10:00:03Z (3m59s ago): ' +
         'it is as its spec says. Its end is not recorded.',
     );
   });
@@ -144,7 +144,7 @@ describe('a pod of an agent that does not run', () => {
     const why = gone(undefined, { state: 'Syncing.Settled' }, { recordEndMs });
     expect(why).toMatchObject({ state: 'Syncing.Settled', since: '2030-01-01T10:00:03.000Z' });
     expect(why?.sentences.join(' ')).toBe(
-      `${beginning}shop/web had not been told to end; the last that is recorded of it, at 10:00:03Z (3m59s ago): ` +
+      `${beginning}shop/web had not been told to end; its last record, of 10:00:03Z (3m59s ago): ` +
         'it is as its spec says. Its containers may still run: the next agent goes on with them.',
     );
   });

@@ -78,7 +78,7 @@ describe('a pod that waits', () => {
     );
   });
 
-  test('names those who hold devices, CPUs and memory, where what is free does not lie as it is to', () => {
+  test('names those who hold devices, CPUs and memory, where the free ones do not lie together', () => {
     const rejection = {
       reason: 'TopologyAffinityError',
       message: 'Resources cannot be allocated with Topology locality',
@@ -102,7 +102,7 @@ describe('a pod that waits', () => {
     );
     held.clear();
     expect(why('Syncing.Starting.AwaitingRoom', [], { pod, delay, heldOf })).toContain(
-      'does not lie as the node',
+      'do not lie together as the node',
     );
   });
 

@@ -108,7 +108,7 @@ const pause = (clock: Clock, delayMs: number, signal: AbortSignal): Promise<void
   sleep(clock, delayMs, signal).catch(() => undefined);
 
 const withoutEvents = (endpoint: string): string =>
-  `the container runtime at ${endpoint} tells of no events: changes are seen by relisting alone`;
+  `the container runtime at ${endpoint} sends no events: changes are only seen by relisting`;
 
 /** An event from the runtime, before its pod is known. */
 export interface RawEvent {

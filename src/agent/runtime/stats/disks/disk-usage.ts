@@ -84,11 +84,11 @@ export class DiskUsage {
       this.#known.set(pod.uid, { ...disk, measuredAt: this.#context.clock.now() });
       if (this.#pace.isOver) {
         const seconds = limitMs / 1000;
-        this.#warnOnce(pod, `More files than can be looked at in ${seconds} s: what the pod uses is more`);
+        this.#warnOnce(pod, `More files than can be measured in ${seconds} s: the pod uses more`);
       }
     } catch (error) {
       if (!this.#abort.signal.aborted)
-        this.#warnOnce(pod, `What the pod uses is not known: ${errorMessage(error)}`);
+        this.#warnOnce(pod, `The disk usage of the pod is not known: ${errorMessage(error)}`);
     }
   }
 

@@ -338,6 +338,6 @@ export class CsiNode implements CsiMounts, PodWaits {
 function sourceOf(pod: Pod, volume: PodVolume['volume'], claimed: PodVolume['claimed']): CsiSource {
   if (claimed?.source.kind === 'csi') return claimed.source;
   if (volume.csi === undefined)
-    throw new StateletError('Internal', `the volume ${volume.name} is none of a CSI driver`);
+    throw new StateletError('Internal', `the volume ${volume.name} is not a volume of a CSI driver`);
   return inlineCsiSource(pod, volume.csi, inlineHandle(pod, volume));
 }

@@ -48,7 +48,7 @@ export async function readVolData(disk: VolumeDisk, folder: string): Promise<Vol
       throw new Error('it must have driverName and volumeHandle');
     return { ...data, driverName, volumeHandle };
   } catch (error) {
-    const message = `${path} is broken, and what is mounted beside it stays: ${errorMessage(error)}`;
+    const message = `${path} is broken, and the mounts beside it stay: ${errorMessage(error)}`;
     throw new StateletError('FailedPrecondition', message, { cause: error });
   }
 }

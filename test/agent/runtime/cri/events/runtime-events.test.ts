@@ -144,7 +144,7 @@ describe('events of a runtime', () => {
     await fake.serve();
     listen(fake.client());
     await waitFor(() => complete, { what: 'the end' });
-    expect(fake.warnings).toEqual([expect.stringContaining('tells of no events')]);
+    expect(fake.warnings).toEqual([expect.stringContaining('sends no events')]);
     expect(fake.warnings[0]).toContain(fake.endpoint);
   });
 

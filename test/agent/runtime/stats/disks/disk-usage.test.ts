@@ -183,7 +183,7 @@ describe('the disk of a pod', () => {
       expect(disk?.volumes[0]?.inodesUsed).toBeGreaterThan(200);
       expect(disk?.volumes[0]?.inodesUsed).toBeLessThan(600);
     }
-    expect(messages).toEqual([expect.stringContaining('what the pod uses is more')]);
+    expect(messages).toEqual([expect.stringContaining('the pod uses more')]);
     await usage.stop();
   });
 
