@@ -268,7 +268,7 @@ describe('xstate', () => {
     expect(after({ type: 'SyncPodCreate', updateEndsPod: true })).toEqual({ Terminating: 'Stopping' });
   });
 
-  test('a guard of several words can be said by an event; what the chart tells and asks itself is printed', () => {
+  test('a guard of several words is a field of an event; events and requests of the chart itself are printed', () => {
     const machine = setup({
       actions: { tell: raise({ type: 'TOLD' }) },
       guards: { 'is it': () => true, isOn: stateIn({ B: 'on' }) },

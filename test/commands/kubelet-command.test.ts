@@ -33,7 +33,7 @@ describe('a flag of the kubelet that is given with its default is taken without 
   });
 });
 
-test('all of them together are taken without a word', async () => {
+test('all of them together are accepted without a message', async () => {
   const { config, warnings } = await configured(
     ...given.map(([name, type, byDefault]) => `--${name}=${textOf(type, byDefault)}`),
   );

@@ -97,7 +97,7 @@ test('before the first pass, and while a pass waits for plugins', () => {
   );
 });
 
-test('each plugin with its answers, each pod with what the rules make of it', () => {
+test('each plugin is listed with its answers, each pod with the verdict of the rules', () => {
   const socket = '/var/lib/statelet/plugins_registry/x.sock';
   const threshold = {
     metType: 'HARD_MET',

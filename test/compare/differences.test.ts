@@ -7,7 +7,7 @@ const found = (kubelet: unknown, statelet: unknown) =>
   );
 
 describe('finding differences', () => {
-  test('tells manifest, area, path and both values', () => {
+  test('has manifest, area, path and both values', () => {
     expect(
       differences({ a: { status: { phase: 'Running' } } }, { a: { status: { phase: 'Failed' } } }),
     ).toEqual([{ manifest: 'a', area: 'status', path: 'phase', kubelet: '"Running"', statelet: '"Failed"' }]);
@@ -18,12 +18,12 @@ describe('finding differences', () => {
     expect(found([[{ b: 1, c: 2 }]], [[{ c: 2, b: 1 }]])).toEqual([]);
   });
 
-  test('tells what only one of them has', () => {
+  test('shows what only one of them has', () => {
     expect(found({ only: 1 }, {})).toEqual([['only', '1', undefined]]);
     expect(found(undefined, { ours: 1 })).toEqual([['', undefined, '{"ours":1}']]);
   });
 
-  test('compares elements by their names, and tells once that their order differs', () => {
+  test('compares elements by their names, and reports once that their order differs', () => {
     const [one, two] = [
       { name: 'one', ready: true },
       { name: 'two', ready: true },

@@ -32,7 +32,7 @@ describe('an entry of the list of meant differences', () => {
     expect(matches({ ...entry, ...fields }, difference)).toBe(expected);
   });
 
-  test('takes what it matches from the unexpected, and is told when it matches nothing', () => {
+  test('removes its matches from the unexpected differences, and is reported when it matches nothing', () => {
     const unmatched = { ...entry, area: 'cgroups' };
     const other = { ...difference, area: 'status' };
     expect(judge([difference, other], [unmatched, entry, { ...entry, path: '**' }])).toEqual({

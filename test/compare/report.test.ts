@@ -25,7 +25,7 @@ const report: ComparisonReport = {
 };
 
 describe('the report of a comparison', () => {
-  test('tells a difference of several manifests once, whichever container it is of', () => {
+  test('reports a difference of several manifests once, whichever container it is of', () => {
     expect(grouped(report.unexpected)).toEqual([
       {
         area: 'status',

@@ -66,7 +66,7 @@ test('a pod that ran before the agent started is measured as known', async () =>
   expect(measurements.told).toContain('uid-web known');
 });
 
-test('how a pod and its containers come and go is told, and that it starts anew with its UID', async () => {
+test('starts and ends of a pod and its containers are measured, and its new start with the same UID', async () => {
   const pod = staticPod('web', 'uid-web', {
     restartPolicy: 'Never',
     containers: [{ name: 'main', command: ['sh', '-c', 'exit 3'] }],

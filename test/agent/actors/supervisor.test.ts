@@ -56,7 +56,7 @@ describe('on the embedded runtime', () => {
     await agent.until('uid-web', '');
   });
 
-  test('a pod is told which claims have been made for it, though only its status has changed', async () => {
+  test('a pod gets the names of claims made for it, though only its status has changed', async () => {
     agent.ready();
     const web = apiPod('web', 'uid-web');
     agent.add(web);

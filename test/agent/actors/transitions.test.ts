@@ -89,7 +89,7 @@ describe('the transitions of all actors', () => {
     ]);
   });
 
-  test('tell which states are entered again', () => {
+  test('show which states are entered again', () => {
     const actor = createActor(MACHINE).start();
     actor.send({ type: 'GO' });
     const transitions = heard(actor);
@@ -142,7 +142,7 @@ describe('the transitions of all actors', () => {
     expect(shown(transitions)).toEqual(['FLIP: A.On,B.On → A.Off,B.Off', 'FLIP: A.Off,B.Off → A.On,B.Off']);
   });
 
-  test('of children are told with the types of events of XState, without the ids in them', () => {
+  test("of children have XState's types of events, without the ids in them", () => {
     const child = createMachine({
       id: 'child',
       initial: 'On',
@@ -190,7 +190,7 @@ describe('the transitions of all actors', () => {
     expect(actor.getSnapshot().children.web?.getSnapshot().status).toBe('active');
   });
 
-  test('tell of an actor that an error in its code has ended', () => {
+  test('include an actor that an error in its code has ended', () => {
     const child = setup({
       actions: {
         fail: () => {
@@ -219,7 +219,7 @@ describe('the transitions of all actors', () => {
     );
   });
 
-  test('cost nothing while nobody listens', () => {
+  test('cost nothing without a listener', () => {
     const actor = createActor(MACHINE).start();
     const feed = new TransitionFeed(actor, CLOCK);
     const inspected: string[] = [];
@@ -248,7 +248,7 @@ const machine = createMachine({
   states: { Off: { on: { PRESS: 'On' } }, On: { on: { PRESS: 'Off' } } },
 });
 
-test('transitions of several systems are told, each once, until that is ended', () => {
+test('transitions of several systems are emitted, each once, until the subscription ends', () => {
   const [first, other] = [createActor(machine, { id: 'first' }), createActor(machine, { id: 'other' })];
   const child = createActor(machine, { id: 'child', parent: first });
   for (const actor of [first, child, other]) actor.start();

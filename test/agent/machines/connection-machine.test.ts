@@ -20,7 +20,7 @@ describe('Waiting', () => {
     expect(seen(waiting())).toEqual(['Waiting', { since: 1, problem: undefined }, []]);
   });
 
-  test('keeps its time and the latest problem while requests fail, and tells the first', () => {
+  test('keeps its time and the latest problem while requests fail, and reports the first', () => {
     const it = waiting().send(failed('refused', 5));
     expect(seen(it)).toEqual(['Waiting', { since: 1, problem: 'refused' }, ['reportWaiting']]);
     it.send(failed('reset', 9));

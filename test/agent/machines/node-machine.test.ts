@@ -66,7 +66,7 @@ describe('Registering', () => {
     expect(it.send(due(), refused()).context.failures).toBe(2);
   });
 
-  test('a node that is registered is told, and reports its status at once', () => {
+  test('a node that has registered is announced, and reports its status at once', () => {
     const it = reporting();
     expect([it.state, it.asked]).toEqual(['Registered.Reporting', ['tellRegistered', 'report']]);
     expect(it.hasTag('isRegistered')).toBe(true);
@@ -77,7 +77,7 @@ describe('Registering', () => {
     expect(trying().send(refused(), due(), registered()).context.failures).toBe(0);
   });
 
-  test('a Node object of another machine is said, and not registered', () => {
+  test('a Node object of another machine is reported, and the node is not registered', () => {
     const it = lookingAtOther();
     expect([it.state, it.asked]).toEqual(['OtherMachine.Looking', ['reportOther', 'lookAtOther']]);
     expect(it.context).toMatchObject({
@@ -116,7 +116,7 @@ describe('AwaitingNode', () => {
     expect([it.state, it.asked]).toEqual(['Registered.Reporting', ['tellRegistered', 'report']]);
   });
 
-  test('an object of another machine is said', () => {
+  test('an object of another machine is reported', () => {
     expect(looking().send(taken()).state).toBe('OtherMachine.Looking');
   });
 });
@@ -160,20 +160,20 @@ describe('Registered.Reporting', () => {
     expect(it.send(reported()).state).toBe('Registered.Waiting');
   });
 
-  test('an object that was made anew by another client is told', () => {
+  test('an object that was made anew by another client is reported', () => {
     const it = reporting().send(reported(true, NOW, 'b'));
     expect(it.asked).toContain('tellRegistered');
     expect(it.context.uid).toBe('b');
   });
 
-  test('an object that was deleted is said, and not made anew', () => {
+  test('an object that was deleted is reported, and not made anew', () => {
     const it = reporting().send(missing(NOW + 5));
     expect([it.state, it.asked]).toEqual(['AwaitingNode.Waiting', ['reportMissing', 'tellLost', 'armLook']]);
     expect(it.context).toMatchObject({ uid: undefined, since: NOW + 5 });
     expect(it.hasTag('isRegistered')).toBe(false);
   });
 
-  test('an object that another machine has taken is said, and not written any more', () => {
+  test('an object that another machine has taken is reported, and not written any more', () => {
     const it = reporting().send(taken());
     expect([it.state, it.asked]).toEqual([
       'OtherMachine.Looking',

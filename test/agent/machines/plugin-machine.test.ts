@@ -35,7 +35,7 @@ describe('Registering', () => {
     });
   });
 
-  test('a plugin that is accepted is told so before it is asked for pods', () => {
+  test('a plugin that is accepted gets the answer before it is asked for pods', () => {
     const it = accepting();
     expect([it.state, it.asked, it.hasTag('asked')]).toEqual([
       'Registering.Accepting',
@@ -45,20 +45,20 @@ describe('Registering', () => {
     expect(it.context.name).toBe('rss');
   });
 
-  test('a plugin that was told so serves, since then', () => {
+  test('a plugin that got the answer serves from then on', () => {
     const it = serving();
     expect([it.state, it.asked]).toEqual(['Serving', ['endCall', 'serve', 'reportServing']]);
     expect(it.context).toMatchObject({ since: NOW + 1, problem: undefined, failures: 0 });
     expect(it.hasTag('asked')).toBe(true);
   });
 
-  test('a plugin that could not be told so serves too', () => {
+  test('a plugin that the answer did not reach serves too', () => {
     const it = accepting().send(NOT_TOLD);
     expect([it.state, it.asked]).toEqual(['Serving', ['endCall', 'reportUntold', 'serve', 'reportServing']]);
     expect(it.context.problem).toBeUndefined();
   });
 
-  test('a plugin that is refused is told why', () => {
+  test('a plugin that is refused gets the reason', () => {
     const it = refusing();
     expect([it.state, it.asked]).toEqual(['Registering.Refusing', ['reportProblem', 'tellRefused']]);
     expect(it.context).toMatchObject({ name: 'rss', problem: 'wrong version', failures: 1, since: NOW });

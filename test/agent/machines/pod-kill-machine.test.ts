@@ -121,7 +121,7 @@ describe('AwaitingEnd', () => {
     expect(awaiting().send(TERMINATED, hasten(1)).state).toBe('AwaitingEnd');
   });
 
-  test('if it takes too long, that is told, and the kill goes on', () => {
+  test('if it takes too long, that is reported, and the kill goes on', () => {
     const it = overdue();
     expect([it.state, it.asked]).toEqual(['Overdue', ['disarmLimit', 'reportOverdue']]);
     expect(it.context.overdue).toBe('too long');

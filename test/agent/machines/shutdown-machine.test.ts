@@ -22,13 +22,13 @@ describe('Watching', () => {
     expect([fresh().state, isShuttingDown(fresh())]).toEqual(['Watching', false]);
   });
 
-  test('hears of no end and no timer', () => {
+  test('ignores ends of pods and timers', () => {
     expect(fresh().send(ended('a')).send(TIME_OVER).state).toBe('Watching');
   });
 });
 
 describe('EndingGroup', () => {
-  test('begins with the first group: it is told and ended', () => {
+  test('begins with the first group, which is reported and ended', () => {
     const it = ending();
     expect(it.asked).toEqual(['reportShutdown', 'endGroup']);
     expect([it.context.awaited, it.context.since, isShuttingDown(it)]).toEqual([['a', 'b'], NOW, true]);

@@ -130,7 +130,7 @@ describe('the runtime', () => {
     expect(it.context.runtimeProblem).toBe('still down');
   });
 
-  test('a pod that is to start is told whether the runtime is ready', () => {
+  test('a pod that is to start gets the answer whether the runtime is ready', () => {
     expect(notReady().send(AWAITED).asked).toEqual(['answerRuntimeNotReady']);
     expect(ready().send(AWAITED).asked).toEqual(['answerRuntimeReady']);
     expect(ready().send(NOT_READY, AWAITED).asked).toEqual(['answerRuntimeNotReady']);

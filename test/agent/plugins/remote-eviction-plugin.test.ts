@@ -200,7 +200,7 @@ describe('a plugin in another process', () => {
     });
   });
 
-  test('one that hangs is given up with the signal', async () => {
+  test('one that hangs is aborted with the signal', async () => {
     const abort = new AbortController();
     const plugin = await pluginWith({
       getEvictPods: () => {

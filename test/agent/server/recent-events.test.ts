@@ -51,7 +51,7 @@ test('an event is an object of the Kubernetes API, about the pod and its contain
   ]);
 });
 
-test('an event that happens again is counted, comes last, and is told as modified', () => {
+test('an event that happens again is counted, comes last, and is sent as modified', () => {
   const { events, clock } = bed();
   const told: EventChange[] = [];
   const stop = events.watch((change) => told.push(change));

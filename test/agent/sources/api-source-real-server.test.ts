@@ -56,7 +56,7 @@ describeOnControlPlane('the source api with a real API server', (controlPlane) =
     'type' in event ? event.type : `${event.op} ${event.pods.map(({ metadata }) => metadata.name).join(' ')}`;
   const forced = ['--grace-period=0', '--force', '--wait=false'];
 
-  test('hears of a pod from its creation to its end, before the node has an object', async () => {
+  test('gets a pod from its creation to its end, before the node has an object', async () => {
     const { events, problems } = follow();
     expect(briefly(await events.next())).toBe('SOURCE_SEEN');
 
@@ -100,7 +100,7 @@ describeOnControlPlane('the source api with a real API server', (controlPlane) =
     await events.until((event) => briefly(event) === 'REMOVE everything');
   });
 
-  test('removes nothing while the API server is away, and hears afterwards what has changed', async () => {
+  test('removes nothing while the API server is away, and gets the changes afterwards', async () => {
     await controlPlane.apply(pod('stays'), pod('replaced'));
     const { events, problems } = follow();
     expect(briefly(await events.next())).toMatch(/^ADD (stays replaced|replaced stays)$/);

@@ -180,7 +180,7 @@ describe('the channel of pods', () => {
     });
   });
 
-  test('tells deletion, a new status and the end of a pod', async () => {
+  test('emits the deletion, a new status and the end of a pod', async () => {
     const watch = await listed(pod('a', 'u-1'));
     watch.send('MODIFIED', { ...pod('a', 'u-1'), status: { phase: 'Running' } });
     const deleted = pod('a', 'u-1', {}, { deletionTimestamp: '2030-01-01T00:00:00Z' });
@@ -257,7 +257,7 @@ describe('a pod that does not hold', () => {
     expect(marked?.metadata.annotations?.[MARK]).toContain(message);
   });
 
-  test('keeps its identity, its deletion and its phase, so that its end can be told', () => {
+  test('keeps its identity, its deletion and its phase, so that its end can be reported', () => {
     const metadata = { deletionTimestamp: '2030-01-01T00:00:00Z', deletionGracePeriodSeconds: 30 };
     const broken = apiPod(
       checkedPod({ metadata, spec: { containers: [] }, status: { phase: 'Failed' } }),

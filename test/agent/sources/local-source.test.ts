@@ -32,7 +32,7 @@ test('as long as a part is unread and the others are empty, there is no list: no
   expect(last()).toEqual({ problems: [] });
 });
 
-test('problems of all parts are told, also of one that has not been read', () => {
+test('problems of all parts are reported, also of one that has not been read', () => {
   const problem = { source: 'local', file: 'http://a/', message: 'cannot be fetched' } as const;
   const last = follow(new BehaviorSubject(seen(pod('a'))), new BehaviorSubject({ problems: [problem] }));
   expect(last()).toEqual({ pods: [pod('a')], restored: true, problems: [problem] });
@@ -57,7 +57,7 @@ test('of two pods with one full name, the one that was there first stays, whatev
   expect(last()).toEqual(seen(pod('web', 'uid-1')));
 });
 
-test('pods of one part that have one name are passed on: that part tells of them', () => {
+test('pods of one part that have one name are passed on: that part reports them', () => {
   const twice = seen(pod('web', 'uid-1'), pod('web', 'uid-2'));
   const last = follow(new BehaviorSubject(twice), new BehaviorSubject(seen()));
   expect(last()).toEqual(twice);

@@ -55,7 +55,7 @@ describe('a static pod', () => {
     expect([uid, annotations?.['kubernetes.io/config.hash']]).toEqual(['my-own', 'my-own']);
   });
 
-  test('with a UID of the manifest has an annotation that tells its versions apart', () => {
+  test('with a UID of the manifest has an annotation that differs between versions', () => {
     const hashOf = (spec: object, metadata = {}) =>
       made(spec, { uid: 'my-own', ...metadata }).metadata.annotations?.[MANIFEST_HASH_ANNOTATION];
     expect(hashOf({})).toMatch(/^[0-9a-f]{32}$/u);

@@ -51,7 +51,7 @@ async function run(flags: ApplyFlags): Promise<string> {
   return text;
 }
 
-test('each document is applied, and told in its order', async () => {
+test('each document is applied, and reported in its order', async () => {
   answerFirst = Promise.withResolvers();
   const path = file('a.yaml', `${pod('first')}---\n${pod('second')}`);
   expect(await run({ filename: [path] })).toBe('pod/first created\npod/second created\n');
@@ -69,7 +69,7 @@ test.each<[ApplyFlags, string]>([
   expect(asked).toEqual([text.includes('dry run') ? 'web (dry)' : 'web']);
 });
 
-test('what is wrong with one is told when the others have been applied', async () => {
+test('the problem of one is reported when the others have been applied', async () => {
   mkdirSync(join(dir, 'pods'));
   const wrong = file('pods/a.yaml', pod('wrong'));
   file('pods/b.yaml', pod('right'));

@@ -67,7 +67,7 @@ describe('the container', () => {
     return { name: chosenContainer(pod, name, (line) => told.push(line)), told };
   };
 
-  test('is the first where none is named, which is said as kubectl says it', () => {
+  test("is the first where none is named, with kubectl's message", () => {
     expect(chosen(two)).toEqual({
       name: 'main',
       told: ['Defaulted container "main" out of: main, side, init (init)'],

@@ -56,7 +56,7 @@ test.each([
   }
 });
 
-test('an answer without words names its path, without what was asked of it', async () => {
+test('an empty error answer is reported with its path, without the query', async () => {
   const socket = await ownerSocket([
     { path: '/x', handle: (_, response) => void response.writeHead(500).end() },
   ]);

@@ -83,7 +83,7 @@ suite('a description', () => {
     await expect(described([podOnNode('web')], 'pod db')).rejects.toMatchObject({ kind: 'NotFound' });
   });
 
-  test('of none is empty, and that is told', async () => {
+  test('of none is empty, and a message says so', async () => {
     expect(await described([podOnNode('web')], 'pods', { selector: 'a' })).toBe('');
     expect(told).toEqual(['No resources found in default namespace.']);
   });

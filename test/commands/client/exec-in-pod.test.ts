@@ -62,7 +62,7 @@ describe('exec', () => {
     expect(await second.result()).toEqual({ output: '', errors: '' });
   });
 
-  test('megabytes pass in both directions, and the end of the input is told', async () => {
+  test('megabytes pass in both directions, and the end of the input arrives', async () => {
     const { rootDir } = await serve(({ stdin, stdout, stderr, exit }) => {
       stderr.end();
       stdin.pipe(stdout);
@@ -119,7 +119,7 @@ describe('exec', () => {
     expect(shown.stderr === shown.stdout).toBe(true);
   });
 
-  test('a connection that breaks is said', async () => {
+  test('a connection that breaks is an error', async () => {
     const { rootDir } = await serve(() => undefined);
     const { own } = plainStreams();
     const done = execInPod('web', ['sleep', '1000'], { rootDir }, own).catch((error: unknown) => error);
@@ -157,7 +157,7 @@ function fakeTerminal() {
 }
 
 describe('with a terminal', () => {
-  test('keys go through as they are, and the size and its changes are told; the terminal is as before at the end', async () => {
+  test('keys are passed on unchanged, and the size and its changes too; the terminal is restored at the end', async () => {
     const { rootDir, commands } = await serve(() => undefined);
     const { own, input, output, raw, shown, window } = fakeTerminal();
     const done = execInPod('web', ['sh'], { rootDir, stdin: true, tty: true }, own);
@@ -181,7 +181,7 @@ describe('with a terminal', () => {
     expect(window.listenerCount('resize')).toBe(0);
   });
 
-  test('that is wanted and not there, the command runs without one, and that is said', async () => {
+  test('that is wanted and missing: the command runs without one, with a message', async () => {
     const { rootDir, commands } = await serve(ends(0));
     const { own, stdin, result } = plainStreams();
     stdin.end();

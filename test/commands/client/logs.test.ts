@@ -68,7 +68,7 @@ describe('the logs of pods that are chosen by their labels', () => {
     expect(asked[0]).toBe('/containerLogs/default/web-node-a/setup?tailLines=10');
   });
 
-  test('are none where there is no such pod, and that is told', async () => {
+  test('are none where there is no such pod, which is an error', async () => {
     const { output, errors } = await printed({ selector: 'app=db' });
     expect([output, errors, asked]).toEqual(['', 'No resources found in default namespace.\n', []]);
   });

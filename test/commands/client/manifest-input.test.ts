@@ -48,7 +48,7 @@ describe('documents are', () => {
     expect(all).toHaveLength(3);
   });
 
-  test('those of a URL, whose secrets are not told', async () => {
+  test('those of a URL, whose secrets are not shown', async () => {
     const server = createServer((request, response) => {
       response.writeHead(request.url?.startsWith('/pods') === true ? 200 : 404).end(A);
     }).listen(0, '127.0.0.1');

@@ -137,7 +137,7 @@ test('a client that goes away ends its connection in the pod, and no other', asy
   expect((await ask(ports[0], 'still here')).toString()).toBe('still here');
 });
 
-test('a port at which nothing listens is said for each connection; others go on', async () => {
+test('a port at which nothing listens is reported for each connection; others go on', async () => {
   const { ports } = await forward(':81', ':80');
   const refused = connect({ port: ports[0] ?? 0, host: '127.0.0.1' });
   refused.on('error', () => undefined);

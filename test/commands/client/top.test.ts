@@ -149,7 +149,7 @@ describe('pods', () => {
     );
   });
 
-  test('one that is not there is said', async () => {
+  test('a missing one is reported', async () => {
     await expect(top({}, 'nope')).rejects.toMatchObject({ kind: 'NotFound' });
     expect(await top({ namespace: 'nope' })).toBe('No pods with figures.\n');
   });

@@ -95,7 +95,7 @@ test('of a pod and of the node, whole, with no actor of other pods, and never ov
   }
 });
 
-test('a difference is told once, with its number, in JSON each time, and is a failure', async () => {
+test('a difference is printed once, with its number, in JSON each time, and is a failure', async () => {
   const { folder, record } = await simulated();
   const changed = record.replaceAll(/("from":"Renewing",.*)"reportRenewal",/gu, '$1');
   expect(changed).not.toBe(record);
@@ -119,7 +119,7 @@ test('a difference is told once, with its number, in JSON each time, and is a fa
   expect(entries.at(-1)).toMatchObject({ type: 'summary', differences: Number(count), notReplayed: {} });
 });
 
-test('what is no record, has nothing of the pod or cannot be written is told', async () => {
+test('a file that is no record, has nothing of the pod or cannot be written is an error', async () => {
   const other = join(rootDir, 'other.txt');
   writeFileSync(other, 'hello\n');
   const replay = (path: string, pod?: string) => replayRecord(path, pod, {}, write);

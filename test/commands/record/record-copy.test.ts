@@ -50,7 +50,7 @@ describe('for each pod of a simulated node, all faults', () => {
     for (const { lines } of copies) expect(replayed(lines)).toMatchObject(AS_RECORDED);
   });
 
-  test('the copy has the supervisor and others that named the pod, with what they said', () => {
+  test('the copy has the supervisor and others that named the pod, with the data of their events', () => {
     const charts = new Set(copies.flatMap(({ lines }) => [...chartsOf(lines)]));
     for (const chart of ['pod', 'supervisor', 'eviction', 'preemption']) expect([...charts]).toContain(chart);
     const all = transitionsOf(record);

@@ -35,7 +35,7 @@ test('a look whose figures were not recorded says nothing of them', () => {
   expect(textOf([], { data: {} })).toMatch(/ A\n$/u);
 });
 
-test('a record of others makes no second line, and no number of it is too odd', () => {
+test('foreign text in a record makes no second line, and strange numbers are accepted', () => {
   const text = textOf([
     { signal: 'memory.available', left: 1e300, whole },
     { signal: 'memory.available', left: -0.5, whole },

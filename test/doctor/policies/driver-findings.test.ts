@@ -172,7 +172,7 @@ bin_dirs = ["/opt/cni/bin"]`;
     });
   });
 
-  test('without a word on it, files', () => {
+  test('without the setting, files', () => {
     expect(settingsOfFile({}).driver).toBe('cgroupfs');
   });
 });

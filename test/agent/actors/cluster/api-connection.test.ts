@@ -58,7 +58,7 @@ describe('the connection to the API server', () => {
     ]);
   });
 
-  test('tells who asks what it waits for, and since when', () => {
+  test('describes what it waits for, and since when', () => {
     const { connection, at } = open();
     expect(connection.current).toEqual({ state: 'Waiting', since: 0, problem: undefined });
     at(5000).unauthorized('Unauthorized');

@@ -127,7 +127,7 @@ describe('the manager of a certificate', () => {
     expect(manager.describe()).toContain(`${name} brings no certificate: it was denied: Unknown who is it?`);
   });
 
-  test('tells of each request that brings no certificate', async () => {
+  test('counts each request that brings no certificate', async () => {
     const measurements = new RecordedMeasurements();
     manager = open({}, measurements);
     start();
@@ -136,7 +136,7 @@ describe('the manager of a certificate', () => {
     expect(measurements.told).toEqual(['client certificate not renewed']);
   });
 
-  test('tells how old a certificate has become that another one replaces', async () => {
+  test('measures the age of a certificate that another one replaces', async () => {
     const measurements = new RecordedMeasurements();
     manager = open({}, measurements);
     start();

@@ -8,7 +8,7 @@ describe('an object of another machine', () => {
   const TAKEN =
     'The Node object node-1 is of another machine: machine ID machine-b, system UUID system-b, boot ID boot-2';
 
-  test('is said, and not written while that machine renews its lease', async () => {
+  test('is logged, and not written while that machine renews its lease', async () => {
     const { clock, api, node, told, events, lines } = setUp();
     api.putNode(nodeOf(OTHER_IDENTITY));
     const before = api.node;
@@ -46,7 +46,7 @@ describe('an object of another machine', () => {
     },
   );
 
-  test('that takes the object of a running node is said, and not overwritten', async () => {
+  test('that takes the object of a running node is logged, and not overwritten', async () => {
     const { clock, api, node, told, events } = await registered();
     api.putNode({ ...api.node!, status: nodeOf(OTHER_IDENTITY).status! });
     node.seen(api.node);

@@ -143,7 +143,7 @@ describe('registration', () => {
     expect(node.isRegistered).toBe(true);
   });
 
-  test('records what the status says as events, after it has told the UID that they refer to', async () => {
+  test('records changes of the status as events, after the UID to which they refer is known', async () => {
     const { clock, node, events, toldAtEvents } = setUp();
     node.start();
     await clock.advance(1_000);
@@ -327,7 +327,7 @@ describe('a node that is not Ready when it starts', () => {
 });
 
 describe('an object that was deleted', () => {
-  test('is said and not made anew, and kept up to date when it is there again', async () => {
+  test('is logged and not made anew, and kept up to date when it exists again', async () => {
     const { clock, api, node, told, lines } = await registered();
     api.node = undefined;
     node.seen(undefined);
@@ -344,7 +344,7 @@ describe('an object that was deleted', () => {
     expect(condition(api.node, 'Ready')).toMatchObject({ status: 'True' });
   });
 
-  test('and made anew at once is told with its new UID', async () => {
+  test('and made anew at once is reported with its new UID', async () => {
     const { clock, api, node, told } = await registered();
     api.putNode({ metadata: { name: 'node-1', uid: 'new' } });
     node.seen(api.node);

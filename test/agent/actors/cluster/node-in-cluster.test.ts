@@ -176,7 +176,7 @@ describeOnControlPlane('a node', (controlPlane) => {
     expect((await nodeNow()).metadata.name).toBe(controlPlane.nodeName);
   });
 
-  test('whose name belongs to another machine leaves that object alone until that machine is silent', async () => {
+  test('whose name belongs to another machine leaves that object alone until that machine stops', async () => {
     const { nodeName } = controlPlane;
     const nodeInfo = { ...(await nodeNow()).status?.nodeInfo, ...OTHER_IDENTITY };
     await controlPlane.patch(`/api/v1/nodes/${nodeName}/status`, { status: { nodeInfo } });

@@ -256,7 +256,7 @@ describe('a new status', () => {
     });
   });
 
-  test('of another pod is not held up by a write that gets no answer', async () => {
+  test('of another pod is not delayed by a write that gets no answer', async () => {
     const [slow, fast] = [bound('slow'), bound('fast')];
     server.before = (request) => (request.endsWith('slow') ? new Promise(() => undefined) : undefined);
     manager.set(slow, RUNNING);
@@ -400,7 +400,7 @@ describe('the end of a pod', () => {
     expect(manager.get(pod.metadata.uid)).toBeUndefined();
   });
 
-  test('is told again where the answer to the deletion was lost, and then it is known that the pod is gone', async () => {
+  test('is sent again where the answer to the deletion was lost; then it is known that the pod is gone', async () => {
     const pod = bound('web', { deleted: true });
     server.before = (request) => {
       if (request !== 'delete web') return;

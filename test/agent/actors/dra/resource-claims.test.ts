@@ -230,7 +230,7 @@ test('a next agent knows what drivers may have prepared, and asks for it anew be
   await node.dra.release('uid-of-web');
 });
 
-test('another claim of the same name waits until the former one is given up', async () => {
+test('another claim of the same name waits until the former one is unprepared', async () => {
   await openDriver(GPU);
   const [one, two] = [podUsing('one', 'a'), podUsing('two', 'a')];
   claim('a', [GPU], [one, two]);

@@ -188,7 +188,7 @@ describe('short of memory', () => {
     expect(bed.nodeEvents[0]).toBe('Warning EvictionThresholdMet Attempting to reclaim memory');
   });
 
-  test('in a cluster the Node object tells of pressure, at once and with the condition; there is no other event', async () => {
+  test('in a cluster the Node object shows pressure at once, with its event; there is no other event', async () => {
     const reported: (readonly string[])[] = [];
     const nothing = () => undefined;
     await bed.start(hard, {

@@ -40,7 +40,7 @@ function setUp(pods: readonly Pod[], record?: ShutdownRecord) {
   return { clock, shutdown, killed, uids, recorder, told, lines, measurements };
 }
 
-test('a listener that hears of the shutdown already sees the node shutting down: else NotReady would be reported late', () => {
+test('a listener to the shutdown already sees the node shutting down: otherwise NotReady would be reported late', () => {
   const { shutdown, told, recorder } = setUp([testPod()]);
   void shutdown.shutDown();
   expect(told).toEqual([true]);
@@ -59,7 +59,7 @@ test('critical pods end after all others have ended', async () => {
   await down;
 });
 
-test('a group that does not end within its time holds up the next one no longer, and it is said', async () => {
+test('a group that does not end within its time no longer delays the next one, and the log says so', async () => {
   const { clock, shutdown, uids, lines } = setUp([critical('dns'), testPod({ name: 'web' })]);
   const down = shutdown.shutDown();
   await clock.advance(20_000);

@@ -120,7 +120,7 @@ test('without an object for the node nothing is set', async () => {
   expect([cluster.config, changes]).toEqual([undefined, 2]);
 });
 
-test('while it cannot be read, what was read before holds; it is tried again, and told once', async () => {
+test('while it cannot be read, the last values apply; the read is tried again, and the problem logged once', async () => {
   api.put(QOS, adminQoS({ dryRun: ['new'] }));
   api.put(CONFIG, customNodeConfig(QOS, 'h1'));
   await start();

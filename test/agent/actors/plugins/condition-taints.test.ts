@@ -98,7 +98,7 @@ describe('the conditions', () => {
     ]);
   });
 
-  test('that cannot become taints are told by name once, and the others are written', async () => {
+  test('that cannot become taints are logged by name once, and the others are written', async () => {
     const it = setUp([]);
     it.conditions = [condition('no taint'), PRESSURE];
     await it.clock.advance(60_000);
@@ -159,7 +159,7 @@ describe('if it fails', () => {
     return it;
   };
 
-  test('a refusal is told once with what would be right, and tried again after five minutes', async () => {
+  test('a refusal is logged once with the remedy, and the write is tried again after five minutes', async () => {
     const it = failing('Forbidden');
     await it.clock.advance(5_000);
     expect(it.actor.current.state).toBe('BackingOff');

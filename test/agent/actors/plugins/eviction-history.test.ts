@@ -28,7 +28,7 @@ function history(readBudgets?: ReadBudgets) {
   return { clock, lines, it: new EvictionHistory(testContext({ clock, logger }), readBudgets) };
 }
 
-test('evictions of the owner are told by ten minutes, for an hour; a pod without an owner is its own', async () => {
+test('evictions of the owner are counted per ten minutes, for an hour; a pod without an owner counts as its own owner', async () => {
   const { clock, it } = history();
   const [one, two, other] = [owned('a1', 'rs'), owned('a2', 'rs'), owned('b')];
   const begin = Math.floor(clock.now() / 600_000) * 600;

@@ -66,7 +66,7 @@ function notices() {
 
 const file = () => join(root, FOLDER, 'soft_eviction_notify');
 
-test('a pod that wants to be told has a folder while it runs, and a file with the time when it is told', async () => {
+test('a pod that asks for notices has a folder while it runs, and a file with the time after a notice', async () => {
   const pass = notices();
   await pass([BOLD]);
   expect(existsSync(root)).toBe(false);
@@ -96,7 +96,7 @@ test('a link that a pod has put in the place of the file, or of something below 
   expect([existsSync(join(root, FOLDER)), readFileSync(secret, 'utf8')]).toEqual([false, 'kept']);
 });
 
-test('where the file cannot be written, the pod gets an event, once, and others are told', async () => {
+test('where the file cannot be written, the pod gets an event once, and other pods get their notices', async () => {
   const pass = notices();
   const other = requestingPod('other', { annotations: SHY.metadata.annotations ?? {} });
   await pass([SHY, other]);

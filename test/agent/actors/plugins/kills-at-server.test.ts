@@ -87,7 +87,7 @@ test('the kill lasts until the object is gone, after the end of the pod on this 
   expect([bed.kills.views(), bed.killed]).toEqual([[], ['greed EvictionAPI']]);
 });
 
-test('an object that is still there long after the end of the pod is told, without an event that blames the runtime', async () => {
+test('an object that still exists long after the end of the pod is logged, without an event about the runtime', async () => {
   bed.kill(web);
   await later(0);
   bed.deleted(web);
@@ -246,7 +246,7 @@ test('a shorter grace period is asked of the server once more; what it says to t
   expect([bed.view('web')?.state, bed.killed]).toEqual(['AwaitingEnd', ['greed EvictionAPI']]);
 });
 
-test('a shorter grace period before the answer: the request is given up for another one, and its answer does not count', async () => {
+test('a shorter grace period before the answer: the request is aborted for another one, and its answer does not count', async () => {
   const signals: (AbortSignal | undefined)[] = [];
   const answers = [Promise.withResolvers<object>(), Promise.withResolvers<object>()] as const;
   api.answer = (_, signal) => answers[signals.push(signal) === 1 ? 0 : 1].promise;
@@ -262,7 +262,7 @@ test('a shorter grace period before the answer: the request is given up for anot
   expect(bed.view('web')?.state).toBe('AwaitingEnd');
 });
 
-test('after a stop, the request is given up, and an answer that comes late changes nothing', async () => {
+test('after a stop, the request is aborted, and a late answer changes nothing', async () => {
   const answer = Promise.withResolvers<object>();
   let asked: AbortSignal | undefined;
   api.answer = (_, signal) => {

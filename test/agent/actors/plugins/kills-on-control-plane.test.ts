@@ -92,7 +92,7 @@ describeOnControlPlane('a pod that a plugin has chosen', (controlPlane) => {
       what: `the kill to be in ${state}, not ${JSON.stringify(view(name))}`,
     });
 
-  test('is evicted: the server tells why it was disrupted, and the kill lasts until the object is gone', async () => {
+  test('is evicted: the server adds the reason of the disruption, and the kill lasts until the object is gone', async () => {
     const pod = await running('evicted');
     bed!.kill(pod, { gracePeriodSeconds: 7 });
     await reaches('evicted', 'AwaitingEnd');

@@ -37,7 +37,7 @@ describe('a built-in plugin', () => {
     expect(bed.plugins.plugins().map(({ origin }) => origin)).toEqual(['built-in', 'built-in', A]);
   });
 
-  test('keeps its name: a plugin that wants it is refused, told why, and asked again', async () => {
+  test('keeps its name: another plugin with that name is refused with a reason, and asked again', async () => {
     bed = new PluginBed({ builtIn: [new FakePlugin('rss')] });
     bed.appear(A);
     bed.at(A).answer();
@@ -64,7 +64,7 @@ describe('a built-in plugin', () => {
   });
 });
 
-test('sockets are told as long as they are there, registered or not', async () => {
+test('sockets are listed as long as they exist, registered or not', async () => {
   await bed.register(A, 'a');
   bed.appear(B);
   const told = () => bed.plugins.sockets().map(({ path, isRegistered }) => [path, isRegistered]);
@@ -74,7 +74,7 @@ test('sockets are told as long as they are there, registered or not', async () =
 });
 
 describe('a registration', () => {
-  test('that is accepted: the plugin is connected, told, and served from then on', async () => {
+  test('that is accepted: the plugin is connected, notified, and asked from then on', async () => {
     bed.appear(A);
     expect([bed.states(), bed.asked()]).toEqual([['a.sock Registering'], []]);
     await expect(bed.hosted(A).plugin.getEvictPods({} as never)).rejects.toThrow('not registered');
@@ -122,7 +122,7 @@ describe('a registration', () => {
     expect(bed.hosted(A).problem()).toBeUndefined();
   });
 
-  test('that hangs is given up after ten seconds', async () => {
+  test('that hangs is aborted after ten seconds', async () => {
     bed.appear(A);
     await bed.clock.advance(10_000);
     expect(bed.hosted(A).problem()).toBe('GetInfo: no answer within 10s');
@@ -296,7 +296,7 @@ describe('a plugin that serves', () => {
     expect([bed.states(), bed.connected]).toEqual([['rss Serving'], [A]]);
   });
 
-  test('tells each change of its state, and nothing else', async () => {
+  test('reports each change of its state, and nothing else', async () => {
     const hosted = await bed.register(A);
     const before = bed.changes;
     hosted.answered();

@@ -53,7 +53,7 @@ test('a pod that a plugin wants gone is ended, once', async () => {
   });
 });
 
-test('conditions of thresholds are told in each pass, and those of plugins on trial as such', async () => {
+test('conditions of thresholds are reported in each pass, those of plugins in dry run as such', async () => {
   const [p, trial] = [bed.plugin('p'), bed.plugin('trial')];
   p.threshold = () => met({ condition: condition('Hot'), gracePeriodSeconds: 60 });
   trial.threshold = () => met({ condition: condition('Cold'), gracePeriodSeconds: 60 });
@@ -81,7 +81,7 @@ test('plugins that hang in each pass do not make the agent ill; passes that do n
   expect(bed.agent.health()).toContain('eviction plugins: no pass over them has ended for');
 });
 
-test('each pass tells how many pods are active, how many plugins are shown, and whom it ends', async () => {
+test('each pass reports how many pods are active, how many plugins see, and which it ends', async () => {
   bed.plugin('p').evicts = () => forces(A);
   await bed.start();
   await bed.run(A, B);
@@ -200,7 +200,7 @@ test('a plugin with candidates for its threshold is asked to choose among these'
   expect(shown).toEqual(['b', 'c']);
 });
 
-test('a plugin that has answered in time does not hear that its time is up', async () => {
+test('a plugin that has answered in time gets no abort', async () => {
   const p = bed.plugin('p');
   const signals: AbortSignal[] = [];
   p.evicts = ({ signal }) => {
@@ -313,7 +313,7 @@ test.each([1, 2, 3])(
   },
 );
 
-test('the answers of a plugin on trial are counted and told, and never acted on', async () => {
+test('the answers of a plugin in dry run are counted and shown, and never acted on', async () => {
   const p = bed.plugin('p');
   p.evicts = () => ({ ...forces(A), condition: condition('Hot') });
   p.threshold = () => met({ condition: condition('Hotter') });
@@ -375,7 +375,7 @@ test('the conditions of plugins count until the transition period is over, and s
   expect(bed.firstPasses).toBe(1);
 });
 
-test('a candidate that wants notice is told once, and stays', async () => {
+test('a candidate that asks for a notice gets it once, and stays', async () => {
   bed.plugin('p').evicts = () => candidates(SHY);
   await bed.start();
   await bed.run(SHY);
@@ -390,7 +390,7 @@ test('a candidate that wants notice is told once, and stays', async () => {
   expect(bed.kills.calls).toEqual([]);
 });
 
-test('a pod that is told by a file ends after that, also where another plugin has it ended in any case', async () => {
+test('a pod with a notice by a file ends after the file is written, also if another plugin forces its end', async () => {
   const told = Promise.withResolvers<undefined>();
   let known: readonly string[] = [];
   bed.notices = {

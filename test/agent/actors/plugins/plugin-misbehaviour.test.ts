@@ -72,7 +72,7 @@ describe('a plugin that misbehaves costs the others nothing', () => {
     expect(bed.measurements.told).toContain('bad ThresholdMet: failure');
   });
 
-  test('ends with its signal: it is told that its time was up, not how it ended', async () => {
+  test('ends with its signal: the error says that its time was up, not how it ended', async () => {
     const bad = bed.plugin('bad');
     Object.assign(bad, { getEvictPods: ({ signal }: PluginQuestion) => endsWith(signal) });
     await bed.start();

@@ -63,7 +63,7 @@ describe('without an API server', () => {
     expect([graceOf('web'), graceOf('other')]).toEqual([50, 1]);
   });
 
-  test('a pod that is being killed is told again only with a shorter grace period', async () => {
+  test('a pod that is being killed gets another kill only with a shorter grace period', async () => {
     await started();
     bed.hung.add('web');
     bed.kill(web);

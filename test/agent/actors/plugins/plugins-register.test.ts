@@ -104,7 +104,7 @@ const untilProblem = (name: string, text: string) =>
 const asks = ({ plugin: asked }: HostedPlugin) =>
   asked.getEvictPods({ activePods: { pods: [] }, signal: AbortSignal.timeout(60_000) });
 
-test('a plugin registers, is told so, and is asked at its socket', async () => {
+test('a plugin registers, gets its confirmation, and is asked at its socket', async () => {
   start();
   const { told } = await plugin('rss.sock');
   const hosted = await untilState('rss.sock', 'Serving');

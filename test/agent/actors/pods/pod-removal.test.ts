@@ -217,7 +217,7 @@ test('a removal that fails is logged once, and tried again after a minute, and n
   expect(left(node)).toEqual([]);
 });
 
-test('an orphan whose removal failed is removed at once when what kept it may be over, and the failure is told once', async () => {
+test('an orphan whose removal failed is removed at once when the obstacle may be gone, and the failure is logged once', async () => {
   const node = nodeWithFilesOf('gone');
   node.faults.release = 1;
   node.removal.beginOrphans();

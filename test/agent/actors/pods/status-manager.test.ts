@@ -75,7 +75,7 @@ describe('a status', () => {
     expect(manager.get(uid)).toMatchObject({ startTime: TIME, observedGeneration: 3 });
   });
 
-  test('that starts an ended container again, which may not be, is dropped and told', () => {
+  test('that starts an ended container again, which is not allowed, is dropped and logged', () => {
     const job: Pod = { ...pod, spec: { ...pod.spec, restartPolicy: 'Never' } };
     const ended = container({ state: { terminated: { exitCode: 0 } } });
     manager.set(job, { phase: 'Succeeded', containerStatuses: [ended] });
@@ -188,7 +188,7 @@ describe('the end', () => {
     expect(manager.entry(uid)).toMatchObject({ podIsFinished: true, status });
   });
 
-  test('has the time of its disruption from the API server as soon as it was told, which is no new version', () => {
+  test('has the time of its disruption from the API server as soon as that has it, which is no new version', () => {
     const disruption = { type: 'DisruptionTarget', status: 'True' };
     manager.set(pod, { phase: 'Failed', conditions: [disruption] });
     const told = { ...disruption, lastTransitionTime: '2030-01-01T00:01:00Z' };

@@ -26,7 +26,7 @@ function request(uid: string, more: Partial<PodReference> = {}): void {
 }
 
 describe('10: under a static full name', () => {
-  test('one pod starts at a time, in the order of the requests; the others are told which pod must end first', () => {
+  test('one pod starts at a time, in the order of the requests; the others learn which pod must end first', () => {
     for (const uid of ['a', 'b', 'c']) request(uid);
     expect(answers).toEqual(['a granted', 'b waits for a', 'c waits for a']);
     names.ended(pod('a'));

@@ -139,7 +139,7 @@ describe('TLS', () => {
     await expect(ask({ ca: readFileSync(certificates.files.cert, 'utf8') })).resolves.toEqual({});
   });
 
-  test('a certificate that nobody has signed whom the kubeconfig names: the error says what would be right', async () => {
+  test('a certificate of an authority that the kubeconfig does not name: the error says what would be right', async () => {
     const { cert } = await certificates.authority.issue({
       name: 'stranger',
       subject: '/CN=stranger',
@@ -179,7 +179,7 @@ describe('TLS', () => {
 });
 
 describe('a server', () => {
-  test('that takes the connection and says nothing is given up', async () => {
+  test('that accepts the connection and says nothing is aborted', async () => {
     const silent = await new TcpProxy(target()).open({ silent: true });
     ends.push(() => silent.close());
     await expect(ask({ server: `https://${silent.host}` }, { connectTimeoutMs: 100 })).rejects.toMatchObject({

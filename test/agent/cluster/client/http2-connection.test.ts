@@ -114,7 +114,7 @@ describe('a connection of HTTP/2', () => {
     expect(streams()).toBe(3);
   });
 
-  test('a server that refuses everything is given up', async () => {
+  test('a request to a server that refuses everything fails after four tries', async () => {
     const { open, streams } = await serve((stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM));
     await expect(open().main.patch(NODE, {})).rejects.toThrow(/takes no more requests/);
     expect(streams()).toBe(4);
@@ -152,7 +152,7 @@ describe('a connection of HTTP/2', () => {
     expect(observer.heard).toEqual(['answered']);
   });
 
-  test('a peer that does not answer a ping is dead: what is under way fails, and the next request is made anew', async () => {
+  test('a peer that does not answer a ping is dead: requests under way fail, and the next one opens a new connection', async () => {
     const { port, open, observer, sessions } = await serve(serving);
     const proxy = await new TcpProxy(`127.0.0.1:${port}`).open();
     ends.push(() => proxy.close());

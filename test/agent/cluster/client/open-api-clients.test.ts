@@ -206,7 +206,7 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     expect(requests).toHaveLength(1);
   });
 
-  test('a server that puts off for ever is given up, and so is one that puts off beyond the time limit', async () => {
+  test('a request that the server defers again and again fails, and so does one that it defers beyond the time limit', async () => {
     const { main, requests } = await serve([
       (_request, answer) => send(answer, 429, {}, { 'retry-after': requests.length > 11 ? '60' : '0' }),
     ]);
@@ -275,7 +275,7 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     expect(bed.connections).toBe(2);
   });
 
-  test('a watch tells its events as they come, in whatever pieces', async () => {
+  test('a watch emits its events as they come, in whatever pieces', async () => {
     let answer: BedAnswer | undefined;
     const { main } = await serve([(_request, given) => void (answer = given)]);
     const events = new ReplaySubject<object>();
@@ -334,7 +334,7 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     ]);
   });
 
-  test('a watch without a head is given up sooner than a request without an answer', async () => {
+  test('a watch without a head is aborted sooner than a request without an answer', async () => {
     const clock = new VirtualClock();
     const { main, requests } = await serve([() => undefined], { clock });
     const watched = firstValueFrom(main.watch({ resource: 'nodes' }, WATCH)).catch(errorMessage);
@@ -349,7 +349,7 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     expect(await asked).toMatch(/no whole answer in 70 s/);
   });
 
-  test('a watch that is not wanted any more is closed, and nothing is told', async () => {
+  test('a watch without a subscriber is closed, and emits nothing', async () => {
     const closed = Promise.withResolvers<undefined>();
     const { main, observer } = await serve([
       (_request, answer) => {
@@ -423,7 +423,7 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     expect(observer.heard).toEqual([]);
   });
 
-  test('credentials that cannot be had are a failure with their own words', async () => {
+  test('credentials that cannot be read are a failure with their own message', async () => {
     const { main, credentials, observer } = await serve([(_, answer) => send(answer, 200, OBJECT)]);
     const problem = 'the exec plugin "login" of kubeconfig /etc/kubeconfig ended with 1';
     credentials.current = () => Promise.reject(new StateletError('Unauthenticated', problem));

@@ -84,7 +84,7 @@ test('a body of HTTP/2 is read whole that had come to its end before its reader'
   }
 });
 
-test('a page of a proxy does not say that an object is not there; a server of Go says so of a path', () => {
+test("a proxy's page does not mean that an object is missing; a Go server's 404 means that a path is", () => {
   const page = '<html>No such page</html>';
   const refused = (text: string) =>
     refusedAsHttp({ status: 404, headers: {}, body: Readable.from([]) }, text);

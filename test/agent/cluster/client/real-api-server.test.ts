@@ -124,7 +124,7 @@ describeOnControlPlane('the client of a real API server', (controlPlane) => {
     await expect(firstValueFrom(events)).resolves.toBeDefined();
   });
 
-  test('tells of credentials that the server does not accept', async () => {
+  test('reports credentials that the server does not accept', async () => {
     const { server, ca = '' } = controlPlane.details();
     const { main, observer, credentials } = open({ server, ca, headers: { Authorization: 'Bearer wrong' } });
     await expect(main.get(ours())).rejects.toMatchObject({ status: 401, kind: 'Unauthenticated' });

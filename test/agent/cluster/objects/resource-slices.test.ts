@@ -45,7 +45,7 @@ const api = {
 const remove = async (driver?: string, isSpared: (driver: string) => boolean = () => false) =>
   new ResourceSlices(api, 'node-a').remove(driver, isSpared, NEVER_ABORTED);
 
-test('those of this node are deleted, of all drivers or of one, and none that was made anew', async () => {
+test('those of this node are deleted, of all drivers or of one, but not one that was made anew', async () => {
   await remove();
   await remove('gpu.dra.test');
   expect(lists).toEqual(['spec.nodeName=node-a', 'spec.nodeName=node-a,spec.driver=gpu.dra.test']);
@@ -69,7 +69,7 @@ test('one that is gone or made anew does not keep the others', async () => {
   expect(deleted).toHaveLength(2);
 });
 
-test('a server without ResourceSlices has none; another refusal is told, so that it is tried again', async () => {
+test('a server without ResourceSlices has none; another refusal rejects, so that it is tried again', async () => {
   failures.set('list', 404);
   await remove();
   failures.delete('list');

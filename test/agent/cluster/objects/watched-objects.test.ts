@@ -116,7 +116,7 @@ test('the type of a Secret is kept: by it a pull knows the form of its credentia
 });
 
 describe('a change', () => {
-  test('is told to exactly the pods that refer to the object', async () => {
+  test('goes to exactly the pods that refer to the object', async () => {
     await registered(5, 'a', 'b');
     objects.registerPod(pod('c', 'other'));
     expect(told()).toEqual([]);
@@ -125,7 +125,7 @@ describe('a change', () => {
     expect(await read()).toBe('value 6');
   });
 
-  test('is told when an object appears that a pod waits for, and when it is deleted', async () => {
+  test('comes when an object appears that a pod waits for, and when it is deleted', async () => {
     objects.registerPod(pod('a', 'shared'));
     const first = read();
     list().answer('5');
@@ -141,7 +141,7 @@ describe('a change', () => {
     expect(await read()).toBeUndefined();
   });
 
-  test('is not told to a pod that has not read the object yet', async () => {
+  test('does not go to a pod that has not read the object yet', async () => {
     objects.registerPod(pod('a', 'shared'));
     list().answer('5', object(5));
     await clock.advance(0);
@@ -150,7 +150,7 @@ describe('a change', () => {
     expect(await read()).toBe('value 6');
   });
 
-  test('that concerns many pods is told in turns of the event loop', async () => {
+  test('that concerns many pods is spread over turns of the event loop', async () => {
     await registered(5, ...Array.from({ length: 60 }, (_, index) => `pod-${index}`));
     watch().send('MODIFIED', object(6));
     expect(told()).toHaveLength(25);
@@ -158,7 +158,7 @@ describe('a change', () => {
     expect(told()).toHaveLength(35);
   });
 
-  test('is told less and less often while an object changes all the time, and the last one is told', async () => {
+  test('comes less and less often while an object changes all the time, and the last one always comes', async () => {
     await registered(1, 'a');
     let version = 1;
     for (let step = 0; step < 6_000; step += 1) {

@@ -142,7 +142,7 @@ describeOnControlPlane('pods of a server with faults', { programs: 'double' }, (
   const nothingDisappeared = () =>
     expect(seen.filter(({ objects }) => (objects?.length ?? 2) < 2)).toEqual([]);
 
-  test('a watch that falls silent is begun anew after its time, and what it did not tell is known then', async () => {
+  test('a watch that falls silent is begun anew after its time, and missed events are known then', async () => {
     const silence = await faults.add({ resource: 'pods', times: 1 }, { kind: 'silence' });
     await label('a', '1');
     await silence.wasHit();

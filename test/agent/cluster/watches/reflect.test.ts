@@ -94,7 +94,7 @@ describe('a set of objects', () => {
     expect(last().objects?.[1]?.metadata.managedFields).toBeUndefined();
   });
 
-  test('keeps a namesake with another UID when the deletion of the former object is heard late', async () => {
+  test('keeps a namesake with another UID when the deletion of the former object comes late', async () => {
     const watch = await listed(pod('a', '3', { uid: 'new' }));
     watch.send('DELETED', pod('a', '11', { uid: 'old' }));
     expect(names(last())).toEqual(['a']);
@@ -107,7 +107,7 @@ describe('a set of objects', () => {
     expect(last().objects?.[0]?.metadata.resourceVersion).toBe('10000000000000000001');
   });
 
-  test('is let go of when nobody is subscribed any more', async () => {
+  test('ends with its last subscriber', async () => {
     const watch = await listed();
     subscription.unsubscribe();
     expect(watch.isEnded).toBe(true);
@@ -115,7 +115,7 @@ describe('a set of objects', () => {
     expect([clock.armed, api.lists, api.watches]).toEqual([0, [], []]);
   });
 
-  test('stops a list that is under way when nobody is subscribed any more', async () => {
+  test('aborts a list under way with its last subscriber', async () => {
     const { options } = await nextList();
     subscription.unsubscribe();
     expect(options.signal?.aborted).toBe(true);

@@ -12,7 +12,7 @@ import { ScriptedApi } from '../../../support/scripted-api.ts';
 
 const node = (resourceVersion: string) => ({ metadata: { name: 'node-1', uid: 'u-1', resourceVersion } });
 
-test('the own node is told as it changes, to all who ask by one watch', async () => {
+test('changes of the own node go to all subscribers by one watch', async () => {
   const clock = new VirtualClock();
   const api = new ScriptedApi();
   const watched = watchNode(api, 'node-1', { clock, random: () => 0 });

@@ -142,7 +142,7 @@ describe('NUMA memory', () => {
     expect(bed.said).toEqual([]);
   });
 
-  test('why it has nothing to say is said once', async () => {
+  test('it logs once why it has no answer', async () => {
     const bed = open();
     expect((await bed.thresholdMet(NUMA, pods)).metType).toBe('NOT_MET');
     expect((await bed.thresholdMet(NUMA, pods)).metType).toBe('NOT_MET');
@@ -296,7 +296,7 @@ describe('reclaimed resources', () => {
     expect([namesOf(targetPods), gracePeriodSeconds]).toEqual([['batch'], 60]);
   });
 
-  test('with a number of zero, pods are named that want to be told', async () => {
+  test('with a number of zero, pods are named that ask for notices', async () => {
     const notify = { 'katalyst.kubewharf.io/pod_soft_evict_notify': 'true' };
     const requests = { [RECLAIMED_MILLICPU]: '200' };
     const told = qosPod('told', { level: 'reclaimed_cores', requests, annotations: notify });
@@ -362,7 +362,7 @@ describe('resident memory', () => {
 describe('figures that cannot be read', () => {
   const failing = () => open({ stats: () => Promise.reject(new Error('no such runtime')) });
 
-  test('are no reason to fail: each plugin has nothing to say, and says so once', async () => {
+  test('are no reason to fail: each plugin has no answer, and logs that once', async () => {
     const bed = failing();
     for (const name of [RECLAIMED, NUMA, SYSTEM, RSS]) {
       expect((await bed.thresholdMet(name, pods)).metType).toBe('NOT_MET');
@@ -430,7 +430,7 @@ describe('plugins that are not enabled by default', () => {
     stats.write('sys/devices/system/node/node0/cpulist', '0\n');
   }
 
-  test('read nothing and name nobody until they are', async () => {
+  test('read nothing and name no pod until they are', async () => {
     pressed();
     const asked: string[] = [];
     const provider = stats.open();

@@ -88,7 +88,7 @@ test('a plugin whose token is that of a user with the right is registered', asyn
   expect(validated()).toEqual(['rss of rss: valid true']);
 });
 
-test('users of the cluster come before those of the file, which may be left out; until they are known nobody is taken', async () => {
+test('users of the cluster come before those of the file, which may be left out; until they are known no plugin is accepted', async () => {
   const known: { users?: PluginUsers } = {};
   usersFile = '';
   start(true, () => known.users);
@@ -165,14 +165,14 @@ test('users are read each time: a plugin that was refused is taken once its user
   await hears('true');
 });
 
-test('a file that others can read proves nobody', async () => {
+test('passwords of a file that others can read prove nothing', async () => {
   writeUsers(usersFile, { rss: ['secret', ['*']] });
   chmodSync(usersFile, 0o644);
   start();
   await (await plugin(() => basicToken('rss', 'secret'))).hears('chmod 600');
 });
 
-test('where it is not demanded, it is only counted, and a folder that others can write to is told', async () => {
+test('where it is not demanded, it is only counted, and a folder that others can write to is logged', async () => {
   chmodSync(folder, 0o777);
   writeUsers(usersFile, {});
   const lines = start(false);
@@ -184,7 +184,7 @@ test('where it is not demanded, it is only counted, and a folder that others can
   ]);
 });
 
-test('where it is demanded, the rights of the folder are not told', async () => {
+test('where it is demanded, the rights of the folder are not logged', async () => {
   chmodSync(folder, 0o777);
   writeUsers(usersFile, { rss: ['secret', ['*']] });
   const lines = start();

@@ -290,7 +290,7 @@ describe('the end', () => {
   });
 });
 
-test('of many sockets a few are told in each turn of the event loop, in their order, until it is stopped', async () => {
+test('of many sockets a few are reported in each turn of the event loop, in their order, until it is stopped', async () => {
   const turns: (() => void)[] = [];
   await mkdir(folder);
   const names = Array.from({ length: 60 }, (_, index) => String(index).padStart(2, '0'));

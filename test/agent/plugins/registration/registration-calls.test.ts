@@ -15,7 +15,7 @@ test('a plugin has ten seconds to say what it is', async () => {
   expect(clock.armed).toBe(0);
 });
 
-test('after that the call is given up, with an error that says so', async () => {
+test('after that the call is aborted, with an error that says so', async () => {
   const plugin = new FakeRegistration();
   const asked = expect(askForInfo(plugin.open(), { clock, signal: never })).rejects.toMatchObject({
     kind: 'DeadlineExceeded',
@@ -26,7 +26,7 @@ test('after that the call is given up, with an error that says so', async () => 
   expect(plugin.pending).toBe(0);
 });
 
-test('a plugin is told that it is registered, or why it is not, and has five seconds', async () => {
+test('a plugin gets the answer that it is registered, or why it is not, and has five seconds', async () => {
   const plugin = new FakeRegistration();
   const told = [tellStatus(plugin.open(), undefined, { clock, signal: never })];
   plugin.hear();

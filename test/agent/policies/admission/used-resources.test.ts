@@ -105,7 +105,7 @@ test('all resources that are short are listed: pods, cpu, memory, storage, then 
   ]);
 });
 
-test('a pod fits if it does not request the resource of which more is held than there is', () => {
+test('a pod fits if it does not request the resource that is overcommitted', () => {
   expect(short({ memory: '1Mi', cpu: '0' }, [{ cpu: '9' }])).toEqual([]);
 });
 

@@ -62,7 +62,7 @@ describe('the files of a group', () => {
   });
 });
 
-test('files that limit huge pages are told from files that count them', () => {
+test('files that limit huge pages are distinguished from files that count them', () => {
   const files = ['hugetlb.2MB.limit_in_bytes', 'hugetlb.64KB.rsvd.limit_in_bytes', 'hugetlb.1GB.max'];
   expect(files.filter(isHugetlbLimit)).toEqual(files);
   expect(

@@ -60,7 +60,7 @@ describe('memory.high of a container', () => {
     expect(filesOf(BURSTABLE, { ...NONE, pageSizeBytes: 65_536 })['memory.high']).toBe(String(3891 * 65_536));
   });
 
-  test('is missing where nobody knows what all pods may use', () => {
+  test('is missing where the limit of all pods is not known', () => {
     expect(filesOf({ requests: { memory: '1Gi' } }, { ...NONE, allocatableBytes: 0 })).not.toHaveProperty([
       'memory.high',
     ]);

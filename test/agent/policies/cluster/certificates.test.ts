@@ -112,7 +112,7 @@ test('a certificate of this node that is valid needs no warning', () => {
   expect(warnings()).toEqual([]);
 });
 
-test('a certificate is said to have expired, or not to be valid yet, by the clock of the machine', () => {
+test('a certificate that has expired, or is not valid yet, by the clock of the machine is a problem', () => {
   expect(warnings({ notAfter: now - 1 })).toEqual([
     'it expired at 2026-01-31T11:59:59Z, by the clock of this machine',
   ]);
@@ -121,13 +121,13 @@ test('a certificate is said to have expired, or not to be valid yet, by the cloc
   ]);
 });
 
-test('a certificate of another user is said to be one', () => {
+test('a certificate of another user is a problem', () => {
   expect(warnings({ commonName: 'admin', organizations: ['system:masters'] })).toEqual([
     'it is for the user admin: what a node may do, the API server allows system:node:node-1',
   ]);
 });
 
-test('a certificate of the node outside the group of nodes is said to be one', () => {
+test('a certificate of the node outside the group of nodes is a problem', () => {
   expect(warnings({ organizations: [] })).toEqual([
     'it does not name the group system:nodes, to which the API server gives the rights of a node',
   ]);

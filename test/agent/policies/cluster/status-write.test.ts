@@ -130,7 +130,7 @@ describe('one write', () => {
     expect(conversation.next(undefined)).toEqual({ done: true, value: 'deleted' });
   });
 
-  test('does not delete a pod whose end is held back', () => {
+  test('does not delete a pod whose end is delayed', () => {
     const over: PodStatus = { phase: 'Failed' };
     const leaving: Pod = { ...testPod({ deleted: true }), status: { phase: 'Running' } };
     const { conversation } = begin(entryOf(leaving, { status: over, podIsFinished: true }), true);

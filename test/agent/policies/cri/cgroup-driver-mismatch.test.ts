@@ -49,7 +49,7 @@ test("the driver is that of the default handler's line SystemdCgroup", () => {
   expect(cgroupDriverIn(config({ ...RUNC, options: null }))).toBe('cgroupfs');
 });
 
-test('another runtime, another default handler, and text of another form tell nothing', () => {
+test('another runtime, another default handler, and text of another form have no driver', () => {
   const texts = [
     '',
     '[]',

@@ -44,7 +44,7 @@ describe('labels', () => {
 });
 
 describe('annotations of a container', () => {
-  test('tell its hash, its attempt and where its termination message is', () => {
+  test('contain its hash, its attempt and the path of its termination message', () => {
     const app = { name: 'app', image: 'app:1' };
     expect(containerAnnotations(podOf(), app, 3)).toEqual({
       'io.kubernetes.container.hash': containerHash(app),
@@ -55,7 +55,7 @@ describe('annotations of a container', () => {
     });
   });
 
-  test('tell with which resources it was created, its own and those of the pod', () => {
+  test('contain the resources with which it was created, its own and those of the pod', () => {
     const resources = { requests: { cpu: '100m' }, limits: {} };
     const app = { name: 'app', resources };
     const pod = podOf({ containers: [app], resources: { limits: { memory: '1Gi' } } });
@@ -65,7 +65,7 @@ describe('annotations of a container', () => {
     });
   });
 
-  test('tell how to end it when its spec is not known any more', () => {
+  test('contain how to end it when its spec is not known any more', () => {
     const preStop = { exec: { command: ['bye'] } };
     const app = {
       name: 'app',

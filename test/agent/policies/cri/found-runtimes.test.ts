@@ -17,7 +17,7 @@ test('at the start a runtime that answers is named, with the flag that chooses i
   );
 });
 
-test('at the start nothing is said where there is no socket', () => {
+test('at the start there is no message where there is no socket', () => {
   expect(startText([{ socket: '/run/containerd/containerd.sock' }, NONE])).toBeUndefined();
 });
 
@@ -37,7 +37,7 @@ test('of two runtimes neither is chosen', () => {
   );
 });
 
-test('a container with an image on a machine without runtimes is told what was looked for, and the guide', () => {
+test('the message for a container with an image on a machine without runtimes has the searched sockets, and the guide', () => {
   expect(imageText([{ socket: '/run/containerd/containerd.sock' }, NONE])).toBe(
     'images need a container runtime: there is no /run/containerd/containerd.sock, there is no /run/crio/crio.sock; docs/nginx.md says how to get one',
   );

@@ -271,13 +271,13 @@ describe('a pod of an unknown RuntimeClass', () => {
     );
   });
 
-  test('is told in the words of the kubelet', () => {
+  test('is refused in the words of the kubelet', () => {
     expect(() => runtimeHandler(podOf('kata'), { ...CLASSES, areOfCluster: true })).toThrow(
       /^runtimeclass\.node\.k8s\.io "kata" not found$/,
     );
   });
 
-  test('hears on a node without a cluster which classes there are', () => {
+  test('gets on a node without a cluster the list of classes', () => {
     expect(() => runtimeHandler(podOf('kata'), CLASSES)).toThrow(
       'runtimeclass.node.k8s.io "kata" not found: this node knows gvisor, plain; leave',
     );

@@ -27,7 +27,7 @@ test('of two answers with the same name the first one counts', () => {
   });
 });
 
-test('a device that no plugin tells of has a health that is not known', () => {
+test('a device that no plugin lists has unknown health', () => {
   const { devices } = deviceList([
     { ID: 'a', health: 'Healthy' },
     { ID: 'b', health: 'hot' },

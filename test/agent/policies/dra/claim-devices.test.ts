@@ -78,7 +78,7 @@ const told = (name: string, health: 'Healthy' | 'other', timeoutSeconds = 0, mes
   message,
 });
 
-test('what a driver told of a device is not known any more after a while, which it may set', () => {
+test('the health that a driver has reported expires after a time, which the driver may set', () => {
   const list = withHealth(undefined, [told('d', 'Healthy'), told('e', 'Healthy', 5), told('f', 'other')], 0);
   const at = (name: string, now: number) => healthIn(list, { pool: 'p', device: name }, now).health;
   expect([at('d', 30_000), at('d', 30_001)]).toEqual(['Healthy', 'Unknown']);

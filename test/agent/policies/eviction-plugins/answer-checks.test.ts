@@ -152,7 +152,7 @@ describe('the words of a plugin', () => {
     expect(second).toBe(`${'x'.repeat(800)}…`);
   });
 
-  test('that name a pod of nobody are shown so, too', () => {
+  test('that name an unknown pod are shown so, too', () => {
     const odd = { namespace: 'a\nb', name: '\u202ename', uid: LONG, nodeName: '' };
     const { refused } = checkedEvictPods({ evictPods: [wanted(odd)] }, NODE);
     expect(refused).toEqual([`pod a b/\\u202ename (UID ${'x'.repeat(253)}…) is not on this node`]);

@@ -93,7 +93,7 @@ test('each plugin has its answers, what was refused, and its threshold with the 
   expect(trial).toMatchObject({ isDryRun: true, threshold: undefined });
 });
 
-test('every pod that was named has its verdict, and the queue is told', () => {
+test('every pod that was named has its verdict, and the queue is shown', () => {
   const { candidates, queue, decidedMs } = explainPlugins(facts());
   expect(decidedMs).toBe(START);
   expect(candidates).toMatchObject([

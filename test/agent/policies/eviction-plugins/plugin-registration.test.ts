@@ -56,7 +56,7 @@ describe('a plugin is refused', () => {
     expect(refusalText(problem)).toBe(`RegisterPlugin error -- ${problem}`);
   });
 
-  test('if it has no name, or one that cannot be told from other text', () => {
+  test('if it has no name, or one that cannot be distinguished from other text', () => {
     expect(problemOf({ name: '' })).toBe('plugin validation failed with err: it has no name');
     for (const name of ['-rss', '*', 'rss ', 'a\nb', 'ä', '/rss'])
       expect(problemOf({ name })).toContain(`must consist of letters, digits, '-', '_', '.' and '/'`);

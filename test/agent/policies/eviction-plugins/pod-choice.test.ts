@@ -138,14 +138,14 @@ describe('a pod that no plugin ends', () => {
   });
 });
 
-test('a candidate that wants notice is told, and another one goes; in any case it goes as others do', () => {
+test('a candidate that asks for notices gets one, and another pod goes; a forced one goes as others do', () => {
   const choice = choose([answersOf('p', soft(SHY), soft(A))]);
   expect(names(choice.ending)).toEqual(['a']);
   expect(verdicts(choice)).toEqual({ shy: 'Notified', a: 'Goes' });
   expect(names(choose([answersOf('p', force(SHY))]).ending)).toEqual(['shy']);
 });
 
-test('what a plugin on trial names is told, and nothing is done about it', () => {
+test('pods that a plugin in dry run names are reported, and not ended', () => {
   const trial = { dryRun: ['p'], evictionBurst: 3 };
   const top = { ...answersOf('p', force(A), soft(B)), threshold: met(), topPods: { targetPods: [C] } };
   const choice = choose([top, answersOf('q', force(D))], { settings: trial });
@@ -200,7 +200,7 @@ test('a candidate that goes in any case leaves the place to the next one', () =>
   expect(chosenNames(evictable)).toEqual(['a', 'b']);
 });
 
-test('pods of the system, critical ones, and candidates that want to be told are passed over', () => {
+test('pods of the system, critical ones, and candidates that ask for notices are passed over', () => {
   const answers = new CollectedAnswers([]);
   const spared = [
     pod('system', { [LEVEL]: 'system_cores' }),

@@ -93,7 +93,7 @@ describe('an answer that is no success', () => {
   });
 });
 
-test('what would be right is told with the right, the namespace and the setting', () => {
+test('the remedy names the right, the namespace and the setting', () => {
   expect(killRemedy(podWith({ [QOS]: 'reclaimed_cores' }), 'EvictionAPI')).toBe(
     'the credentials of the node must be allowed to create pods/eviction in namespace default, as those of system:nodes are; ' +
       'or set evictionPlugins.killers.reclaimed_cores to SyncPodKill, which asks no server',
@@ -108,13 +108,13 @@ test('a notice says which plugin would have the pod evicted, and why; a book is 
   expect(noticeMessage({ plugin: 'p', reason: 'x'.repeat(10_000) }).length).toBeLessThan(1_024);
 });
 
-test('a confirmed threshold is told with its values', () => {
+test('the message of a confirmed threshold has its values', () => {
   expect(thresholdText('p', met({ gracePeriodSeconds: 5, observedValue: 0.25 }))).toBe(
     'the threshold of p in scope memory has been met for its grace period of 5 s: target 10, observed 0.25',
   );
 });
 
-test('conditions are told when they come and when they go', () => {
+test('conditions are reported when they begin and when they end', () => {
   const [hot, warm] = [condition('Hot'), condition('Warm', { effects: [] })];
   expect(conditionNews([], [hot, warm])).toEqual([
     'condition Hot holds (NoSchedule)',

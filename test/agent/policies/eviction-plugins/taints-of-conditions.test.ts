@@ -64,7 +64,7 @@ describe('the taints of conditions', () => {
     );
   });
 
-  test('a condition without an effect is told', () => {
+  test('a condition without an effect is reported', () => {
     expect(taintsOfConditions([condition('a', { effects: [] })])).toEqual({
       taints: [],
       problems: ['condition "a" has no effect: one of NoSchedule, PreferNoSchedule, NoExecute is needed'],

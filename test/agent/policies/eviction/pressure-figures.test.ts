@@ -33,7 +33,7 @@ test('figures have what is left beside the hard and the soft threshold, and are 
   ]);
 });
 
-test('the first pass tells all, and a later one what has changed noticeably', () => {
+test('the first pass has all figures, and a later one those that have changed noticeably', () => {
   const memory = (left: number) => `memory.available ${left * MI}`;
   expect(
     told(
@@ -45,7 +45,7 @@ test('the first pass tells all, and a later one what has changed noticeably', ()
   ).toEqual([[memory(800), 'pid.available 400'], [], [memory(770)], [memory(800), 'pid.available 379']]);
 });
 
-test('slow changes add up, little that is left counts for more, and what is on the other side of a threshold is told', () => {
+test('slow changes add up, small amounts count for more, and a crossed threshold is always recorded', () => {
   const memory = (left: number) => [`memory.available ${left * MI}`];
   expect(
     told(
@@ -58,7 +58,7 @@ test('slow changes add up, little that is left counts for more, and what is on t
   ).toEqual([memory(800), [], memory(779), memory(101), memory(99), [], memory(79)]);
 });
 
-test('what does not change is told again after ten minutes', () => {
+test('a figure that does not change is recorded again after ten minutes', () => {
   const left = { memory: 800 };
   expect(told([0, left], [599, left], [600, left], [601, left]).map(({ length }) => length)).toEqual([
     1, 0, 1, 0,

@@ -82,7 +82,7 @@ test('other numbers stay as they are', () => {
   expect(asInt64(LIMIT, undefined)).toBe(LIMIT);
 });
 
-test('texts with such numbers are told by a few digits', () => {
+test('texts with such numbers are recognised by a few digits', () => {
   for (const text of ['{"a": 9223372036854775808}', '{"a": 9223372036854776000}'])
     expect(MAY_EXCEED_INT64.test(text)).toBe(true);
   expect(MAY_EXCEED_INT64.test('{"a": 9223372036}')).toBe(false);

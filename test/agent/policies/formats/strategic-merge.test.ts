@@ -50,7 +50,7 @@ describe('a list with a merge key', () => {
   const ready = { type: 'Ready', status: 'False', reason: 'ContainersNotReady' };
   const gate = { type: 'example.com/gate', status: 'True' };
 
-  test('is patched element by element, and its order is said', () => {
+  test('is patched element by element, with its order', () => {
     const after = { conditions: [gate, { type: 'Ready', status: 'True' }] };
     expect(podPatch({ conditions: [gate, ready] }, after)).toEqual({
       '$setElementOrder/conditions': [{ type: 'example.com/gate' }, { type: 'Ready' }],

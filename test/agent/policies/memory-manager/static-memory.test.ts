@@ -179,7 +179,7 @@ describe('the policy Static', () => {
     expect(withContainer(state, each, inits[1]!, undefined)).toBe(state.assigned);
   });
 
-  test('a container that has its memory already is told where it is', () => {
+  test('a container that has its memory already keeps it', () => {
     const each = pod('a', [container('main', 60)]);
     const state = assign(TWO, [each], on(1));
     expect(containerHints(state, each, each.spec.containers[0]!).get('memory')).toEqual([

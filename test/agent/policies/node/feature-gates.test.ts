@@ -24,7 +24,7 @@ describe('a gate', () => {
 });
 
 describe('gates are wrong, in the words of the kubelet', () => {
-  test('where they are unknown; a known name that is near is told', () => {
+  test('where they are unknown; a similar known name is suggested', () => {
     expect(featureGateProblems({ Foo: true, memoryqos: true })).toEqual([
       'unrecognized feature gate: Foo',
       'unrecognized feature gate: memoryqos; did you mean "MemoryQoS"?',

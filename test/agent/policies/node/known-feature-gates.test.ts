@@ -29,7 +29,7 @@ test('gates that others need, and those that have an effect here, are gates them
   expect([...needed, ...EFFECTIVE_GATES].filter((name) => !known.has(name))).toEqual([]);
 });
 
-test('each gate of which is said that it has an effect is asked about', () => {
+test('each gate that is documented to have an effect is read by the code', () => {
   const source = fileURLToPath(new URL('../../../../src', import.meta.url));
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
     (name) => name.endsWith('.ts') && !/features\/(?:known-)?feature-gates\.ts$/u.test(name),

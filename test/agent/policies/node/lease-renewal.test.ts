@@ -68,7 +68,7 @@ test.each([undefined, 'yesterday', [SERVER, SERVER]])(
   },
 );
 
-test('a minute and more is said, with its direction', () => {
+test('a minute and more is reported, with its direction', () => {
   expect([0, 59_999, -59_999].map(clockProblem)).toEqual([undefined, undefined, undefined]);
   expect(clockProblem(3_600_400)).toMatch(
     /^the clock of this machine is 1h ahead of that of the API server: /,

@@ -46,7 +46,7 @@ describe('a Node object that this agent has not written yet', () => {
     expect(otherMachine(nodeOf(OTHER_IDENTITY), unknown, UNWRITTEN)).toBeUndefined();
   });
 
-  test('may be taken over from a machine that is silent', () => {
+  test('may be taken over from a machine that has stopped', () => {
     const silent = { writtenUid: undefined, mayTakeOver: true };
     expect(otherMachine(nodeOf(OTHER_IDENTITY), IDENTITY, silent)).toBeUndefined();
   });

@@ -52,7 +52,7 @@ describe('the status of a node that registers', () => {
     ]);
   });
 
-  test('tells that there is no pressure, and nothing of being ready', () => {
+  test('shows that there is no pressure, and has no Ready condition', () => {
     const { events } = buildNodeStatus(initialNode(REGISTRATION), statusFacts(), NO_EVENTS_SENT);
     expect(reasons(events)).toEqual([
       'NodeHasSufficientMemory',
@@ -148,7 +148,7 @@ describe('events', () => {
     expect(buildNodeStatus(registeredNode(), rebooted(), first.sent).events).toEqual([]);
   });
 
-  test('a node that is cordoned and uncordoned tells both once', () => {
+  test('a node that is cordoned and uncordoned has an event for each', () => {
     const node = registeredNode();
     const cordoned = buildNodeStatus(
       { ...node, spec: { unschedulable: true } },

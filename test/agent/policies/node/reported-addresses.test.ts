@@ -39,7 +39,7 @@ describe('the internal address is the first that is found of', () => {
     expect(addressOf({ dns: ['10.0.0.3'], problem, defaultRoute })).toBe('10.0.0.9');
   });
 
-  test('else there is none, and it is said', () => {
+  test('otherwise there is none, which is a problem', () => {
     expect(addressOf({})).toBe("can't get ip address of node node-1. error: no default routes");
   });
 });
@@ -52,7 +52,7 @@ test('a --node-ip that is not of this machine is refused', () => {
 describe('with a cloud controller', () => {
   const cloud = { ...statusFacts().addresses, externalCloudProvider: true };
 
-  test('its addresses stay, and it is told --node-ip', () => {
+  test('its addresses stay, and the annotation has --node-ip', () => {
     const addresses = [{ type: 'ExternalIP', address: '192.0.2.1' }];
     const { node } = withAddresses({ ...NODE, status: { addresses } }, cloud);
     expect(node.status?.addresses).toEqual(addresses);

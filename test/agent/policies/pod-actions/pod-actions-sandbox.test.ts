@@ -60,7 +60,7 @@ test.each<[string, typeof POD, PartialSandbox[], Partial<ReturnType<typeof podSa
     [{ id: 's1', ip: '', networkMode: 'NODE' }],
     { changed: false },
   ],
-  ['if the runtime tells no addresses, a sandbox needs none', POD, [{ id: 's1' }], { changed: false }],
+  ['if the runtime reports no addresses, a sandbox needs none', POD, [{ id: 's1' }], { changed: false }],
 ])('%s', (_what, pod, sandboxes, expected) => {
   expect(podSandboxChanged(pod, runtimePodStatus({ sandboxes }))).toMatchObject(expected);
 });

@@ -118,7 +118,7 @@ describe('the sandbox', () => {
     expect(actionsFor({ spec: { hostNetwork: true }, sandboxes })).toMatchObject({ createSandbox: false });
   });
 
-  test('a sandbox without an address is replaced, except on the host network or if the runtime tells no addresses', () => {
+  test('a sandbox without an address is replaced, except on the host network or if the runtime reports no addresses', () => {
     const without = [{ ...SANDBOX, ip: '' }];
     expect(actionsFor({ sandboxes: without }).createSandbox).toBe(true);
     expect(actionsFor({ sandboxes: [{ ...SANDBOX, ip: null }] }).createSandbox).toBe(false);

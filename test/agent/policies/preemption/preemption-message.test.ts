@@ -44,7 +44,7 @@ describe('the decision in one line', () => {
   });
 });
 
-test("a failed preemption is told in the kubelet's words", () => {
+test("a failed preemption is described in the kubelet's words", () => {
   const error = preemptionError(decide(['cpu', 900], ['memory', 2 ** 31]));
   expect(error).toBe(
     'preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: cpu, q: 400), (res: memory, q: 1073741824), ]',

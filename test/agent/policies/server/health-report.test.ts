@@ -30,7 +30,7 @@ describe('all checks together', () => {
     expect(asked(query)).toEqual({ isHealthy: true, text });
   });
 
-  test('a check that fails is named, and its reason is not told', () => {
+  test('a check that fails is named, and its reason is withheld', () => {
     const text = '[+]ping ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n';
     expect(asked('', SICK)).toEqual({ isHealthy: false, text });
   });
@@ -45,7 +45,7 @@ describe('one check', () => {
     expect(checkReport(passes('ping'))).toEqual({ isHealthy: true, text: 'ok' });
   });
 
-  test('that fails tells why', () => {
+  test('that fails says why', () => {
     const text = 'internal server error: the loop is stuck\n';
     expect(checkReport({ name: 'syncloop', problem: 'the loop is stuck' })).toEqual({
       isHealthy: false,

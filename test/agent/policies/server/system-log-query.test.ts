@@ -98,7 +98,7 @@ describe('what cannot be asked', () => {
     );
   });
 
-  test('several times the same is told once', () => {
+  test('equal entries are listed once', () => {
     expect(refused('query=a%20b&query=a%20b')).toBe(
       'query: Invalid value: "a b": input contains unsupported characters',
     );

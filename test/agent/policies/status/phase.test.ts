@@ -143,7 +143,7 @@ describe('the phase by sidecars', () => {
 
 const served = (status: PodStatus): Pod => ({ ...testPod(), status });
 
-test('a start is awaited of a pod of the API server that nobody has begun and the scheduler has not refused', () => {
+test('a pod of the API server still starts if it has no start time and the scheduler has not refused it', () => {
   expect(isStartAwaited(served({}))).toBe(true);
   expect(isStartAwaited(served({ startTime: '2030-01-01T00:00:00Z' }))).toBe(false);
   expect(isStartAwaited(served({ conditions: [{ type: 'PodScheduled', status: 'False' }] }))).toBe(false);

@@ -26,7 +26,7 @@ test('a volume that is about to be detached is not attached, though its attachme
   );
 });
 
-test('the node can have no more volumes where the attachment says ResourceExhausted, of a driver that tells how many it can have', () => {
+test('the node can have no more volumes where the attachment says ResourceExhausted, of a driver that reports how many it can have', () => {
   const attachment = (errorCode?: number) =>
     ({ status: { attached: false, attachError: { message: 'no slot', errorCode } } }) as VolumeAttachment;
   const mutable = { spec: { nodeAllocatableUpdatePeriodSeconds: 60 } };

@@ -58,7 +58,7 @@ describe('items whose field or resource does not exist', () => {
     { path: 'g', resourceFieldRef: { containerName: 'no', resource: 'x' } },
   ];
 
-  test('are all told', () => {
+  test('are all reported', () => {
     expect(() => files(items)).toThrow(
       /^\[unsupported fieldPath: status\.podIP \(.*\), container no not found\]$/,
     );
@@ -187,7 +187,7 @@ test('a single problem is thrown as it is, also where two sources have it', () =
   expect((thrown(failed(missing('x')), failed(missing('x'))) as Error).message).toBe('x');
 });
 
-test('several problems are told together, those within a source too, each once', () => {
+test('several problems are reported together, those within a source too, each once', () => {
   const inner = thrown(failed(missing('x')), failed(missing('y')));
   expect((inner as Error).message).toBe('[x, y]');
   const outer = thrown(failed(inner), found('a'), failed(missing('z')), failed(missing('x')));

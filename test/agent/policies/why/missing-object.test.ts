@@ -50,7 +50,7 @@ test.each([
   expect(otherProblems([message, 'secret "tls" not found'], POD)).toEqual([message]);
 });
 
-test('a projected volume tells of several', () => {
+test('a projected volume names several', () => {
   const message = failed('all', '[references non-existent secret key: b, configmap "app" not found]');
   expect(missingObjects([message], POD)).toBe(
     'key b of Secret shop/two and ConfigMap shop/app, which do not exist',

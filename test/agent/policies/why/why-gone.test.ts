@@ -44,7 +44,7 @@ function gone(
 const said = (...args: Parameters<typeof gone>) => gone(...args)?.sentences.join(' ');
 
 describe('a pod that has gone', () => {
-  test('is told by the event that ended it and the last one where nothing is recorded', () => {
+  test('is described by the event that ended it and the last one where nothing is recorded', () => {
     const events = [
       event('Preempting', 'Preempted in order to admit critical pod', 1),
       event('Killing', 'Stopping container app', 2),
@@ -120,7 +120,7 @@ describe('a pod that has gone', () => {
     expect(said(evicted, {}, { events })).toMatch(/: Evicted: low\. /);
   });
 
-  test('is not told by the record of an earlier pod of its name where events are about a later one', () => {
+  test('is not described by the record of an earlier pod of its name where events are about a later one', () => {
     const events = [event('Killing', 'Stopping', 60, 'u-2')];
     expect(said({}, {}, { events })).toMatch(
       /^shop\/web is not on this node any more\. .*Killing at 10:01:00Z/,
@@ -140,7 +140,7 @@ describe('a pod of an agent that does not run', () => {
   const recordEndMs = AT + 62_000;
   const beginning = 'No daemon runs; this is from its record, which ends at 10:01:02Z (3m ago). ';
 
-  test('that had not been told to end says what it did last, and what becomes of it', () => {
+  test('that had not been told to end has its last state, and what happens next', () => {
     const why = gone(undefined, { state: 'Syncing.Settled' }, { recordEndMs });
     expect(why).toMatchObject({ state: 'Syncing.Settled', since: '2030-01-01T10:00:03.000Z' });
     expect(why?.sentences.join(' ')).toBe(

@@ -132,7 +132,7 @@ test('pressure that is over but still holds says until when its threshold was me
   );
 });
 
-test('without pressure nothing of it is said', () => {
+test('without pressure there is no sentence about it', () => {
   expect(whyNode({ ...NODE, conditions: [], pressure: underPressure() })).not.toHaveProperty('pressure');
 });
 

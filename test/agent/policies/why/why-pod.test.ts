@@ -55,7 +55,7 @@ const why = (...facts: Parameters<typeof answer>) => answer(...facts).sentences.
 const SIDE = running('side');
 
 describe('a pod that waits', () => {
-  test('says what for, as it was told when it asked', () => {
+  test('says what for, as the answer to its request said', () => {
     const delay = nameDelay({ namespace: 'shop', name: 'web', uid: 'u-0' });
     expect(why('Syncing.Starting.AwaitingName', [], { delay })).toBe(
       'shop/web waits for shop/web (UID u-0) to end: it has the same name. 0 of 2 containers run.',

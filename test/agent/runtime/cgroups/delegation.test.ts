@@ -56,7 +56,7 @@ describe('delegation', () => {
     );
   });
 
-  test('v2: controllers that are not required and cannot be enabled are told once, each with its name', () => {
+  test('v2: controllers that are not required and cannot be enabled are logged once, each with its name', () => {
     plain.mountV2('cpu memory io hugetlb');
     mkdirSync(plain.path('v2/a'));
     mkdirSync(plain.path('v2/cgroup.subtree_control'));

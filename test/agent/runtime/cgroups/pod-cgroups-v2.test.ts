@@ -123,7 +123,7 @@ describe('on cgroup v2', () => {
     expect(plain.values('v2/kubepods/burstable/podb')).toEqual({ 'cpu.weight': '20' });
   });
 
-  test('what a resize has written stays while it goes on; given up, the pod gets what it had', async () => {
+  test('what a resize has written stays while it goes on; after an abort the pod gets its former values', async () => {
     const cgroups = await opened();
     await cgroups.ensurePod(burstable);
     const weight = () => plain.read('v2/kubepods/burstable/podb/cpu.weight');

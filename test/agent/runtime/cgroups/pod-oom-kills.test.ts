@@ -58,7 +58,7 @@ test('a container that was killed for another reason is not, also when another o
   expect(kills.named(ended('a')).reason).toBe('Error');
 });
 
-test('a kill that the runtime has told of explains no other container', () => {
+test('a kill that the runtime has reported explains no other container', () => {
   const kills = opened();
   kills.look('p');
   count(1);

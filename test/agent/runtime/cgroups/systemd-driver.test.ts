@@ -44,7 +44,7 @@ afterEach(async () => {
   plain.remove();
 });
 
-test('systemd is told the limits of each slice, and they are in the files', async () => {
+test('systemd gets the limits of each slice, and they are in the files', async () => {
   await (await open()).setUp({ cpu: '2', memory: '1Gi' });
   await cgroups?.prepare(podOf('u-1', { cpu: '250m' }, { cpu: '333m', memory: '64Mi' }));
   expect(told).toEqual([
@@ -66,7 +66,7 @@ test('systemd is told the limits of each slice, and they are in the files', asyn
   expect(cgroups?.parentOf(podOf('u-1', { cpu: '1' }))).toBe(POD.slice('v2'.length));
 });
 
-test('systemd is told of all CPUs for the slice of all pods: it would take a controller away that it does not know to be used', async () => {
+test('systemd gets all CPUs for the slice of all pods: it would remove a controller that it thinks unused', async () => {
   const kubepods = 'v2/kubepods.slice';
   mkdirSync(plain.path(kubepods));
   writeFileSync(plain.path('v2/cgroup.controllers'), 'cpu cpuset memory\n');
@@ -128,7 +128,7 @@ test('pods in groups of the other driver are found, known to be elsewhere, and r
   expect(cgroups?.isElsewhere('old', 'sandbox')).toBe(false);
 });
 
-test('after the runtime has told another driver, new groups are made with that', async () => {
+test('after the runtime has reported another driver, new groups are made with that', async () => {
   await (await open()).prepare(podOf('u-1', { cpu: '1' }));
   await cgroups?.useDriver('cgroupfs');
   expect(cgroups?.driver).toBe('cgroupfs');

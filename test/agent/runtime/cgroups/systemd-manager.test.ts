@@ -105,7 +105,7 @@ test('systemd that takes longer for a call, or for its job, than it may is an er
   );
 });
 
-test('a refusal of systemd is told as it is', async () => {
+test('a refusal of systemd is passed on unchanged', async () => {
   peer.on('StartTransientUnit', (call) =>
     call.fail('org.freedesktop.DBus.Error.AccessDenied', 'Access denied'),
   );

@@ -35,7 +35,7 @@ function bed(pods: readonly RuntimePodStatus[]) {
   return { updates, calls, told, world, warnings, clock: context.clock };
 }
 
-test('at the start, containers that a former agent has made are told their CPUs, and nothing else', async () => {
+test('at the start, containers that a former agent has made get their CPUs, and nothing else', async () => {
   const { updates, calls, told, world, clock } = bed([pod('a'), pod('b', 'exited')]);
   updates.start({ pods: () => world.pods });
   await clock.advance(0);
@@ -48,7 +48,7 @@ test('at the start, containers that a former agent has made are told their CPUs,
   await updates.stop();
 });
 
-test('containers follow a change at once; one that was created so is not told again', async () => {
+test('containers follow a change at once; one that was created with its CPUs gets no update', async () => {
   const { updates, calls, world, clock } = bed([]);
   updates.start({ pods: () => world.pods });
   await clock.advance(0);
@@ -65,7 +65,7 @@ test('containers follow a change at once; one that was created so is not told ag
   await updates.stop();
 });
 
-test('a change while containers are being told is told afterwards, whole', async () => {
+test('a change during an update is applied afterwards, as a whole', async () => {
   const { updates, calls, world, clock } = bed([pod('a'), pod('b')]);
   const { promise, resolve } = Promise.withResolvers<undefined>();
   world.answer = () => promise;
@@ -81,7 +81,7 @@ test('a change while containers are being told is told afterwards, whole', async
   await updates.stop();
 });
 
-test('eight containers are told at a time, and one that is slow holds up none of the others', async () => {
+test('eight containers are updated at a time, and a slow one delays no other', async () => {
   const pods = Array.from({ length: 20 }, (_, index) => pod(`p${index}`));
   const { updates, calls, world, clock } = bed(pods);
   const answers: (() => void)[] = [];
@@ -101,7 +101,7 @@ test('eight containers are told at a time, and one that is slow holds up none of
   await updates.stop();
 });
 
-test('a container that cannot be told is told again in the next period, and the log says so', async () => {
+test('an update that fails is tried again in the next period, and the log says so', async () => {
   const { updates, calls, world, clock, warnings } = bed([pod('a')]);
   world.answer = () => Promise.reject(new Error('it is busy'));
   updates.start({ pods: () => world.pods });
@@ -115,7 +115,7 @@ test('a container that cannot be told is told again in the next period, and the 
   expect(calls).toHaveLength(2);
 });
 
-test('a next instance is told, also where nobody has seen the end of the former one; a pod that is gone is forgotten', async () => {
+test('the next instance is updated, also if the end of the former one was not seen; a pod that is gone is forgotten', async () => {
   const { updates, calls, world, clock } = bed([pod('a')]);
   updates.start({ pods: () => world.pods });
   await clock.advance(0);

@@ -54,7 +54,7 @@ test('a machine without sockets has none, also where a file stands in the way', 
   expect(await findRuntimes(sockets)).toEqual(sockets.map((socket) => ({ socket })));
 });
 
-test('a socket is left over: nobody answers', async () => {
+test('a socket is left over: no runtime answers', async () => {
   const socket = join(dir, 'left.sock');
   server = createServer().listen(socket);
   await once(server, 'listening');

@@ -133,7 +133,7 @@ test('a device that was set aside for an attempt which was broken off is chosen 
   expect(held(devices, 'p1')).toEqual(['b']);
 });
 
-test('a container that starts waits for PreStartContainer of its plugin, and for nothing afterwards; both are told at once', async () => {
+test('a container that starts waits for PreStartContainer of its plugin, and for nothing afterwards; both are reported at once', async () => {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const options = { preStartRequired: true, getPreferredAllocationAvailable: false };
   const { devices, admit } = bed({ options, preStartContainer: () => promise });
@@ -214,7 +214,7 @@ test('devices of a pod that ended while no agent ran are free for the next pod, 
   expect(await admit(pod('last', 1))).toMatchObject({ reason: 'UnexpectedAdmissionError' });
 });
 
-test('a next agent knows who has which device, and gives none of them away', async () => {
+test('the next agent knows which container has which device, and gives none of them to another', async () => {
   const first = bed();
   await first.admit(pod('p1', 2));
   await first.devices.stop();
@@ -261,7 +261,7 @@ test('a checkpoint that cannot be read is reported, and counts as empty', async 
   await devices.stop();
 });
 
-test('the topology manager tells which NUMA nodes the machine has: a device that is near to another one only is refused', async () => {
+test("the topology manager knows the machine's NUMA nodes: a device that is only near to others is refused", async () => {
   const { devices } = bed();
   expect(devices.healthyResources()).toEqual([{ resourceName: GPU, deviceIDs: ['a', 'b', 'c'] }]);
   const near = (ID: string, node: number) => ({ ID, health: 'Healthy', topology: { nodes: [{ ID: node }] } });

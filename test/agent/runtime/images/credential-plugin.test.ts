@@ -227,7 +227,7 @@ describe('a plugin without a good answer is logged once, and the pull goes on wi
     await waitFor(() => pids.every(isGone), { what: 'its processes to be gone' });
   });
 
-  test('a pod that does not wait any more is let go at once', async () => {
+  test('a pod that does not wait any more rejects at once', async () => {
     write('echo $$ > own; sleep 1000');
     const abort = new AbortController();
     const asking = open().credentials(podOf('pod'), IMAGE, abort.signal);
@@ -236,7 +236,7 @@ describe('a plugin without a good answer is logged once, and the pull goes on wi
     await expect(asking).rejects.toThrow('deleted');
   });
 
-  test('a plugin that runs is killed when the node is closed, and nothing is told', async () => {
+  test('a plugin that runs is killed when the node is closed, and nothing is logged', async () => {
     write('echo $$ > own; exec sleep 1000');
     const plugins = open();
     const asking = users(plugins);

@@ -192,7 +192,7 @@ describe('pull secret reader', () => {
     ]);
   });
 
-  test('a malformed Secret is told without its content', async () => {
+  test('a malformed Secret is reported without its content', async () => {
     add('bad', { auths: { 'quay.io': { auth: 'hush!' }, 'gcr.io': { username: 'me' } } });
     expect(await reader().read(podWith('bad'), NEVER)).toHaveLength(1);
     expect(events).toEqual([
@@ -200,7 +200,7 @@ describe('pull secret reader', () => {
     ]);
   });
 
-  test('a pod that does not wait any more is let go', async () => {
+  test('a pod that does not wait any more rejects', async () => {
     const never = new PullSecretReader(testContext(), { secret: () => new Promise(() => undefined) });
     const abort = new AbortController();
     const reading = never.read(podWith('a'), abort.signal);

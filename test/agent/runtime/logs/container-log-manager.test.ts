@@ -126,7 +126,7 @@ describe('container log manager', () => {
       expect(told).toEqual([]);
     });
 
-    test('has what a crash left of it cleared away, and nothing else', async () => {
+    test('has its remains of a crash removed, and nothing else', async () => {
       for (const name of [
         '0.log.20290101-000000.tmp',
         '1.log.20290101-000000.tmp',
@@ -195,7 +195,7 @@ describe('container log manager', () => {
       expect(contents('0.log.20300101-000010')).toBe(BIG);
     });
 
-    test('that is said once, until it changes or is over', async () => {
+    test('that is logged once, until it changes or is over', async () => {
       writeFileSync(log, BIG);
       reopen = fail('Unavailable', 'first');
       start();

@@ -25,7 +25,7 @@ describe('pod logs', () => {
   const pods = (recorded: readonly string[] = []) => logs.pods(ALL_PODS.isKnown, new Set(recorded));
   const uidsFound = async () => (await pods()).map(({ uid }) => uid);
 
-  test('tell how many instances of a container there have been', () => {
+  test('show how many instances of a container there have been', () => {
     expect(logs.pastInstances(WEB, 'main')).toBe(0);
     write('default_web_uid-web/main', '2.log');
     expect([logs.pastInstances(WEB, 'main'), logs.pastInstances(WEB, 'side')]).toEqual([3, 0]);

@@ -275,7 +275,7 @@ describe('a log that is followed', () => {
   });
 });
 
-test('nothing is read while the client is held up', async () => {
+test('nothing is read while the client reads nothing', async () => {
   const texts = Array.from({ length: 20_000 }, (_, index) => `${index} ${'x'.repeat(50)}`);
   say(...texts);
   const release = Promise.withResolvers<undefined>();
@@ -291,7 +291,7 @@ test('nothing is read while the client is held up', async () => {
   expect(client.output).toBe(other.output);
 });
 
-test('a pipe in place of a log holds nothing up, and is said to be none', async () => {
+test('a pipe in place of a log blocks nothing, and is an error', async () => {
   rmSync(path);
   execFileSync('mkfifo', [path]);
   await expect(new Client().done).rejects.toThrow('is not a file');

@@ -127,7 +127,7 @@ test('where a subsystem has nothing of its own to remove, it releases the pod', 
   expect(calls).toEqual(['release uid-web', 'remove folder']);
 });
 
-test('the first reason not to run a pod is told, and the fields that any of them ignores', () => {
+test('the first reason not to run a pod is returned, and the fields that any of them ignores', () => {
   const refusing = (reason: string): PodSubsystem => ({
     name: reason,
     unsupportedFields: () => [`spec.${reason}`],
@@ -236,7 +236,7 @@ test('a pod is on the disk once, by its name where a subsystem knows it', async 
   expect(await composeNode([names, uids], DETAILS).podsOnDisk(ALL_PODS)).toContain(POD.metadata);
 });
 
-test('a search leaves out the pods that are known, and each subsystem hears how thorough it is', async () => {
+test('a search leaves out the pods that are known, and each subsystem gets its thoroughness', async () => {
   const searches: boolean[] = [];
   const folders: PodSubsystem = {
     name: 'folders',
@@ -252,7 +252,7 @@ test('a search leaves out the pods that are known, and each subsystem hears how 
   expect(searches).toEqual([true, false]);
 });
 
-test('every subsystem is told of a created container, of an image that is gone and of the time to tidy up', () => {
+test('every subsystem gets a created container, an image that is gone, and housekeeping', () => {
   const calls: string[] = [];
   const told = (name: string): PodSubsystem => ({
     name,

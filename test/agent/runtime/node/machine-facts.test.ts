@@ -93,7 +93,7 @@ describe('machine facts', () => {
     expect((await readMachineFacts(2)).pageSizeBytes).toBe(Number(execFileSync('getconf', ['PAGE_SIZE'])));
   });
 
-  test('what tells how hot the CPUs are is to be masked', async () => {
+  test('the files with the temperature of CPUs are to be masked', async () => {
     file('sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count');
     file('sys/devices/system/cpu/cpu1/online');
     file('sys/devices/system/cpu/cpufreq/thermal_throttle/count');
@@ -186,7 +186,7 @@ describe('node info', () => {
     });
   });
 
-  test('a machine that tells nothing has empty ids', async () => {
+  test('a machine without identity files has empty ids', async () => {
     expect(await readNodeInfo(root)).toMatchObject({
       machineID: '',
       systemUUID: '',

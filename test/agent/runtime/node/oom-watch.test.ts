@@ -48,7 +48,7 @@ function open(): void {
   });
 }
 
-test('a kill is told once; kills from before the start are not told', async () => {
+test('a kill is reported once; kills from before the start are not reported', async () => {
   kills(1);
   log([50, 'before'], [150, 'first']);
   open();

@@ -76,7 +76,7 @@ describe('the driver of the runtime', () => {
     expect(asked).toEqual([true, true, true]);
   });
 
-  test('is taken where the runtime tells it, if this machine has it', async () => {
+  test('is taken where the runtime reports it, if this machine has it', async () => {
     const service = runtime();
     driver = told('systemd');
     const [impossible] = (await service.status()).conditions;

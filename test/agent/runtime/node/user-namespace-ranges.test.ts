@@ -51,7 +51,7 @@ describe('the users of pods', () => {
     expect(() => statSync(file('u-1'))).toThrow('ENOENT');
   });
 
-  test('that were recorded in an unreadable way are given to no other pod: it is said what to do', async () => {
+  test('with an unreadable record are given to no other pod, and the log says what to do', async () => {
     writeFileSync(file('u-1'), 'nonsense');
     const users = new UserNamespaces(rootDir, SPACE);
     await expect(users.ensure('u-2')).rejects.toMatchObject({

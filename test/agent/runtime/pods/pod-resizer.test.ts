@@ -151,7 +151,7 @@ test('a container gives back before another one gets it', async () => {
   expect(writes(calls)).toEqual(['id-b 102 10000 32Mi', 'id-a 204 20000 64Mi']);
 });
 
-test('where one gives memory for CPU and another CPU for memory, memory is told first, and then CPU', async () => {
+test('where one gives memory for CPU and another CPU for memory, memory is changed first, and then CPU', async () => {
   const before = podOf({ a: of('100m', '64Mi'), b: of('200m', '32Mi') });
   const after = podOf({ a: of('200m', '32Mi'), b: of('100m', '64Mi') });
   const { resize, calls } = bed(before, after);
@@ -164,7 +164,7 @@ test('where one gives memory for CPU and another CPU for memory, memory is told 
   ]);
 });
 
-test('what each call has changed is remembered, also when a later one fails; the next try tells that one of memory first', async () => {
+test('what each call has changed is remembered, also when a later one fails; the next try sends memory to that one first', async () => {
   const podWith = (resources: ResourceRequirements) => podOf({ a: resources, b: resources });
   const [before, after] = [of('100m', '32Mi'), of('200m', '64Mi')];
   const { resize, noted, calls } = bed(podWith(before), podWith(after), { fails: 'id-b 204' });
@@ -219,7 +219,7 @@ test('where the runtime refuses before anything is changed, nothing is uncertain
   expect(noted.map(([, { given }]) => given?.isUncertain)).toEqual([true, undefined]);
 });
 
-test('what a failed call may have changed is told anew, also where the pod is to have again what it had', async () => {
+test('what a failed call may have changed is sent anew, also where the pod is to have its former values', async () => {
   const pod = podOf({ a: of('100m', '32Mi') });
   const { resize, calls, noted } = bed(pod, pod, { isUncertain: true });
   expect(await resize()).toBeUndefined();
@@ -272,7 +272,7 @@ test('a runtime that refuses ends the resize before the cgroup is written', asyn
   expect(writes(calls)).toEqual([]);
 });
 
-test('if the cgroup cannot be written, the runtime is told of the former values', async () => {
+test('if the cgroup cannot be written, the runtime gets the former values', async () => {
   const { resize, calls } = bed(podOf({ a: of('1', '32Mi') }), podOf({ a: of('1', '64Mi') }), {
     fails: 'pod',
   });
@@ -289,7 +289,7 @@ test('a memory limit that is not above what is used is refused with the figures,
   expect(calls).toEqual([]);
 });
 
-test('a resize that is given up ends between two calls', async () => {
+test('a resize that is aborted ends between two calls', async () => {
   const given = new AbortController();
   const { resize, calls } = bed(podOf({ a: of('1', '32Mi') }), podOf({ a: of('2', '32Mi') }));
   given.abort(new Error('the pod ends'));

@@ -45,7 +45,7 @@ test('a sandbox that cannot be created has an event with the message and code of
   ]);
 });
 
-test('a new sandbox is told before containers are created in it, and a sandbox that is used again is not', async () => {
+test('a new sandbox is reported before containers are created in it, and a sandbox that is used again is not', async () => {
   const pod = podOf({ containers: [shell('main', 'sleep 1000')] });
   const steps: string[] = [];
   const runtime = newRuntime(

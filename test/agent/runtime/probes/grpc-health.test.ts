@@ -153,7 +153,7 @@ describe('grpcHealth', () => {
     await expect(pending).rejects.toThrow('timeout: health rpc did not complete within 1s');
   });
 
-  test('given up: the reason is told', async () => {
+  test('aborted: the reason is kept', async () => {
     const abort = new AbortController();
     const port = await start(() => abort.abort(new Error('the pod ends')));
     await expect(health(port, '', abort.signal)).rejects.toThrow('the pod ends');

@@ -198,7 +198,7 @@ describe('no answer', () => {
     });
   });
 
-  test('it is given up: the reason is told, and the connection closed', async () => {
+  test('it is aborted: the reason is kept, and the connection closed', async () => {
     const abort = new AbortController();
     const reason = new Error('the pod ends');
     const closed = Promise.withResolvers<unknown>();

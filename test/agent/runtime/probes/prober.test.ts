@@ -66,7 +66,7 @@ describe('exec', () => {
     expect(bed.events).toEqual(['Warning Unhealthy: Readiness probe failed: so\nsad\n']);
   });
 
-  test('no more than 10 KiB of that is told', async () => {
+  test('no more than 10 KiB of that is kept', async () => {
     await run(exec('head -c 100000 /dev/zero; exit 1'));
     expect(bed.events[0]).toHaveLength('Warning Unhealthy: Liveness probe failed: '.length + 10 * 1024);
   });
@@ -113,7 +113,7 @@ describe('exec', () => {
     expect(bed.events).toEqual([]);
   });
 
-  test('given up: it is not tried again, and nothing is told', async () => {
+  test('aborted: it is not tried again, and nothing is reported', async () => {
     const abort = new AbortController();
     runtime = {
       ...bed.runtime,
@@ -140,7 +140,7 @@ describe('httpGet', () => {
     expect(await run({ httpGet: { port } })).toBe(outcome);
   });
 
-  test('a failure is told by its code, never by what the server said', async () => {
+  test("a failure is reported by its code, never by the server's text", async () => {
     const port = await httpServer((_, response) => response.writeHead(503).end('a secret'));
     await run({ httpGet: { port: 'web' } }, { container: { ports: [{ name: 'web', containerPort: port }] } });
     expect(bed.events).toEqual([
@@ -176,7 +176,7 @@ describe('httpGet', () => {
     expect(requests).toBe(3);
   });
 
-  test('a port that the container does not have says nothing, and is told', async () => {
+  test('a port that the container does not have has no result, and is reported', async () => {
     expect(await run({ httpGet: { port: 'admin' } })).toBe('Error');
     expect(bed.events[0]).toContain(
       'Liveness probe errored and resulted in unknown state: container main has no port of the name "admin"',
@@ -218,7 +218,7 @@ describe('grpc', () => {
   });
 });
 
-test('a probe without a handler says nothing, and is told', async () => {
+test('a probe without a handler has no result, and is reported', async () => {
   expect(await run({})).toBe('Error');
   expect(bed.events[0]).toContain('the probe has no handler');
 });

@@ -39,7 +39,7 @@ describe('tcp connect', () => {
       await expect(tcpConnect(nobody, signal)).rejects.toThrow('dial tcp: lookup nobody.invalid: ');
     });
 
-    test('nothing is heard in time', async () => {
+    test('there is no answer in time', async () => {
       const clock = new VirtualClock();
       const pending = withDeadline(clock, 1000, signal, (limited) => {
         const connecting = tcpConnect(NOWHERE, limited);
@@ -49,7 +49,7 @@ describe('tcp connect', () => {
       await expect(pending).rejects.toThrow(/dial tcp 192\.0\.2\.1:80: (i\/o timeout|connect: )/u);
     });
 
-    test('given up: the reason is told', async () => {
+    test('aborted: the reason is kept', async () => {
       const abort = new AbortController();
       const pending = tcpConnect(NOWHERE, abort.signal);
       abort.abort(new Error('the pod ends'));

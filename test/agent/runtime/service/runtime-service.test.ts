@@ -58,7 +58,7 @@ test('without progress to look at, calls after the time', async () => {
   expect(await watched({}, () => 'called')).toBe('called');
 });
 
-test('sees what has come while this process itself was held', async () => {
+test('sees what has come while this process itself was stopped', async () => {
   const [near, far] = await socketPair();
   far.resume();
   near.write('first');

@@ -12,7 +12,7 @@ function link(name: string, files: Readonly<Record<string, string>>, isDevice = 
   for (const [file, text] of Object.entries(files)) bed.write(`sys/class/net/${name}/${file}`, `${text}\n`);
 }
 
-test('the interfaces of devices are told, with what the kernel says of their links', async () => {
+test('the interfaces of devices are listed, with the state of their links', async () => {
   link('eth0', { flags: '0x1003', carrier: '1', operstate: 'up' });
   link('eth1', { flags: '0x1003', carrier: '0', operstate: 'down' });
   link('eth2', { flags: '0x1002', operstate: 'down' });

@@ -29,7 +29,7 @@ test('the load is that of a minute, beside the number of CPUs and how long tasks
   expect(cpu.load()).toMatchObject({ load1: 7.5, cpus: 4, psi: { some: { avg10: 12 } } });
 });
 
-test('a kernel that does not tell has no load and no nodes', async () => {
+test('without figures of the kernel there are no load and no nodes', async () => {
   const cpu = await bed.open().nodeCpu();
   expect(cpu.load()).toBeUndefined();
   expect(cpu.numaNodes()).toEqual([]);

@@ -32,7 +32,7 @@ describe('the machine', () => {
     });
   });
 
-  test('has fewer of them if the kernel tells less, and none without /proc/meminfo', () => {
+  test('has fewer of them if the kernel has less, and none without /proc/meminfo', () => {
     bed.meminfo({ MemTotal: MIB, MemFree: 0 });
     expect(bed.open().nodeMemory.machine()).toEqual({ totalBytes: MIB, freeBytes: 0 });
     bed.write('proc/meminfo', '');
@@ -136,7 +136,7 @@ describe('the memory of pods on NUMA nodes', () => {
     );
   });
 
-  test('is not known where groups do not count memory, the kernel does not tell, or pods have no groups', () => {
+  test('is not known where groups do not count memory, the kernel has no figures, or pods have no groups', () => {
     bed.cgroups.mountV1('pids');
     bed.write('pids/kubepods/poda/tasks', '');
     expect(bed.open().nodeMemory.podsByNumaNode()).toEqual(new Map());

@@ -24,7 +24,7 @@ test('a file that the kernel writes record by record is read to its end', () => 
   expect(maps.endsWith('\n')).toBe(true);
 });
 
-test('each read of a held file returns its present content; after closing, the file can be read again', async () => {
+test('each read of a file that stays open returns its present content; after closing, the file can be read again', async () => {
   const uptime = new OpenFile('/proc/uptime');
   const first = uptime.read();
   expect(first).toMatch(/^[\d.]+ [\d.]+\n$/);

@@ -186,7 +186,7 @@ describeAsRoot('the group of a local volume', () => {
     expect(gidOf('sub')).toBe(0);
   });
 
-  test('is set by the first of two pods; another group than the first one is told', async () => {
+  test('is set by the first of two pods; another group than the first one is reported', async () => {
     const second = withUID(ofGroup(8888), 'u-2');
     await Promise.all([bed.mount(ofGroup(7777)), bed.mount(second)]);
     // Which of the two is the first is chance: each reads its claim before.

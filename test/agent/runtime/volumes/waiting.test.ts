@@ -45,7 +45,7 @@ describe('volumes that cannot be set up', () => {
     ]);
   });
 
-  test('of a kind that is not known are told in the same way', async () => {
+  test('of a kind that is not known are reported in the same way', async () => {
     await expect(bed.mount(podWith([{ fc: {} }]))).rejects.toMatchObject({ kind: 'Unimplemented' });
     expect(bed.events).toEqual([
       expect.stringContaining(`FailedMount: ${FAILED} "v0" : a volume of fc is not supported`),

@@ -52,7 +52,7 @@ test('operations of the runtime are counted when they end, with their errors', (
   });
 });
 
-test('the memory that the kernel keeps for pods is told once it is known', () => {
+test('the memory that the kernel keeps for pods is served once it is known', () => {
   expect(named('kubelet_memory_qos')).toEqual({});
   metrics.memoryKept({ guaranteedBytes: 1024n, burstableBytes: 0n });
   expect(named('kubelet_memory_qos')).toEqual({
@@ -166,14 +166,14 @@ test('pulls of images are timed by the size of the image, and removed images are
   });
 });
 
-test('the age of the figures by which pods are ranked for eviction is told by signal', () => {
+test('the age of the figures by which pods are ranked for eviction is served by signal', () => {
   metrics.evictionStatsAge('memory.available', 1500);
   expect(named('kubelet_eviction_stats_age_seconds_sum')).toEqual({
     'kubelet_eviction_stats_age_seconds_sum{eviction_signal="memory.available"}': '1.5',
   });
 });
 
-test("the last pass over eviction plugins is told with Katalyst's names: by type, and each victim", () => {
+test("the last pass over eviction plugins is served with Katalyst's names: by type, and each victim", () => {
   expect(named('victims_cnt')).toEqual({});
   metrics.pluginPods(5, 3);
   const reclaimed = { qos: 'reclaimed_cores', priority: '5' };
@@ -217,7 +217,7 @@ test('pods that got a notice in the last pass over eviction plugins are counted,
   });
 });
 
-test('taints of the CustomNodeResource are told as they are compared last', () => {
+test('taints of the CustomNodeResource are served as they were last compared', () => {
   metrics.cnrTaints([{ qos_level: 'reclaimed_cores', key: 'old', effect: 'NoSchedule' }]);
   metrics.cnrTaints([
     { qos_level: 'reclaimed_cores', key: 'katalyst.kubewharf.io/Hot', effect: 'NoExecute' },

@@ -156,7 +156,7 @@ test('clients that ask at the same time share one reading, and the next one gets
   expect(readings).toBe(2);
 });
 
-test('an error is told to those who asked, and the next client is served again', async () => {
+test('clients that asked get an error, and the next client is served again', async () => {
   let fails = true;
   const groupFigures = () => (fails ? Promise.reject(new Error('no figures')) : Promise.resolve([]));
   const url = `${await serve({ groupFigures })}/metrics/cadvisor`;

@@ -20,7 +20,7 @@ test('a status takes from its change to when the API server has it', () => {
   });
 });
 
-test('of a shutdown, beginning and end are told; while it goes on, the end is 0', () => {
+test('of a shutdown, beginning and end are served; while it goes on, the end is 0', () => {
   expect(named('kubelet_graceful')).toEqual({});
   life.shutdownBegan(5_000);
   expect(named('kubelet_graceful')).toEqual({
@@ -33,7 +33,7 @@ test('of a shutdown, beginning and end are told; while it goes on, the end is 0'
   });
 });
 
-test('the start of a node is told in its parts, from the first try to register', () => {
+test('the start of a node is served in its parts, from the first try to register', () => {
   life.registrationBegan(22_000);
   life.registrationBegan(24_000);
   life.registered(25_000);

@@ -37,7 +37,7 @@ const served = (pod: Pod, state = 'Syncing.Settled', phase = 'Running'): ServedP
   status: { phase },
 });
 
-test('the name of the node is told', () => {
+test('the name of the node is served', () => {
   expect(read({}, 'kubelet_node_name')).toEqual({ 'kubelet_node_name{node="node-1"}': '1' });
 });
 
@@ -138,13 +138,13 @@ test('pods are counted by the state of their chart, and effects that are under w
   });
 });
 
-test('where the figures of containers come from is told', () => {
+test('the source of the figures of containers is served', () => {
   expect(read({ metricsProvider: 'cri' }, 'kubelet_metrics_provider')).toEqual({
     'kubelet_metrics_provider{provider="cri"}': '1',
   });
 });
 
-test('sockets of plugins are told, and those of them that are registered once more', () => {
+test('sockets of plugins are counted, and those that are registered are counted again', () => {
   const pluginSockets = () => [
     { path: '/plugins/a.sock', isRegistered: true },
     { path: '/plugins/"b".sock', isRegistered: false },
@@ -188,7 +188,7 @@ test('mirror pods and ephemeral containers are counted', () => {
   });
 });
 
-test('the last relist is told in whole seconds, and the version of cgroups, where there are any', () => {
+test('the last relist is served in whole seconds, and the version of cgroups, where there are any', () => {
   expect({
     ...readWorkers({}, 'kubelet_pleg'),
     ...readWorkers({}, 'kubelet_cgroup'),

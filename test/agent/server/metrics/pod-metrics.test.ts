@@ -21,7 +21,7 @@ describe('the start of a pod', () => {
     });
   });
 
-  test('is not told of a pod that ran before, or that is not known', () => {
+  test('is not measured for a pod that ran before, or that is not known', () => {
     lives.podAdded('a', false);
     lives.podPhase('a', 'Running');
     lives.podPhase('b', 'Running');
@@ -33,7 +33,7 @@ describe('the start of a pod', () => {
 });
 
 describe('the chart of a pod', () => {
-  test('is told as transitions, and as time in each state that was left', () => {
+  test('is served as transitions, and as time in each state that was left', () => {
     lives.podAdded('a', true);
     lives.podState('a', 'Syncing.Starting.New');
     nowMs = 2;
@@ -94,7 +94,7 @@ describe('the work on an event', () => {
     ]);
   });
 
-  test('is not told of an effect that no event has asked for, such as a further step of the same sync', () => {
+  test('is not measured for an effect without an event, such as a further step of the same sync', () => {
     lives.podAdded('a', true);
     lives.podEvent('a', 'SyncPodCreate');
     lives.podEffect('a', 'sync')();

@@ -65,7 +65,7 @@ describe('in a cluster', () => {
     });
   });
 
-  test('nobody without credentials gets in, nor with wrong ones, whatever else is in the request', async () => {
+  test('no request without credentials, or with wrong ones, is accepted, whatever else is in it', async () => {
     const reviews = new TestReviews(() => true);
     const { ask } = await bed.open({ reviews, file: anonymous() });
     const refused = { status: 401, body: 'Unauthorized', headers: { 'content-length': '12' } };
@@ -102,7 +102,7 @@ describe('in a cluster', () => {
     expect(reviews.asked[0]?.groups).toEqual(['system:unauthenticated']);
   });
 
-  test('an API server that does not answer lets nobody in', async () => {
+  test('no request is accepted while the API server does not answer', async () => {
     const reviews = new TestReviews();
     reviews.isDown = true;
     const { ask, messages } = await bed.open({ reviews });

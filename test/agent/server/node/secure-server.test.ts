@@ -57,7 +57,7 @@ describe('a client that is not known', () => {
     for (const socket of silent) socket.destroy();
   });
 
-  test('that opens some is given time to tell who it is, and then loses the oldest too', async () => {
+  test('that opens some has time to authenticate, and then loses the oldest too', async () => {
     const unauthenticated = { ...limits.unauthenticated, socketsMax: 1, graceMs: 2_000, burstMax: 10 };
     const { tls } = await bed.open({ limits: { ...limits, headersMs: 30_000, unauthenticated } });
     const sockets = await Promise.all([tls(), tls(), tls()]);

@@ -165,7 +165,7 @@ describe('a request for an upgrade', () => {
   });
 });
 
-test('a connection that is taken over is measured until it ends, and a stream by WebSocket is told', async () => {
+test('a connection that is taken over is measured until it ends, and a stream by WebSocket is counted', async () => {
   const told: string[] = [];
   const stream: Route = {
     path: '/exec',

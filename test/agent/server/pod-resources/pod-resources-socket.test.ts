@@ -98,7 +98,7 @@ const errorOf = (asked: Promise<unknown>) =>
   );
 
 describe('a client', () => {
-  test('is told what the containers of active pods have: sidecars too, other init containers not', async () => {
+  test('gets the resources of containers of active pods: of sidecars too, of other init containers not', async () => {
     expect(await ask(LIST, {})).toMatchObject({
       podResources: [
         {
@@ -136,7 +136,7 @@ describe('a client', () => {
     expect(measurements.told).toEqual(['v1 list']);
   });
 
-  test('is told of one pod, also of one that has ended, and that there is none of that name', async () => {
+  test('gets one pod, also one that has ended, and an error for an unknown name', async () => {
     const found = await ask(GET, { podName: 'old', podNamespace: 'default' });
     expect(found.podResources).toMatchObject({ name: 'old', containers: [{ name: 'main' }] });
     expect(await errorOf(ask(GET, { podName: 'none', podNamespace: 'x' }))).toEqual({
@@ -146,7 +146,7 @@ describe('a client', () => {
     expect(measurements.told).toEqual(['v1 get', 'v1 get', 'v1 get fails']);
   });
 
-  test('is told what the node has to give out', async () => {
+  test('gets the allocatable resources of the node', async () => {
     const { devices, cpuIDs, memory } = await ask(GET_ALLOCATABLE, {});
     expect(devices.map(({ deviceIDs, topology }) => [deviceIDs, topology])).toEqual([
       [['gpu-1'], { nodes: [{ ID: 1 }] }],
@@ -156,7 +156,7 @@ describe('a client', () => {
     expect([cpuIDs, memory.length]).toEqual([[2, 3], 1]);
   });
 
-  test('of v1alpha1 is told the devices of all pods, without topology', async () => {
+  test('of v1alpha1 gets the devices of all pods, without topology', async () => {
     const { podResources } = await ask(LIST_ALPHA, {});
     expect(podResources.map(({ name }) => name)).toEqual(['web', 'old']);
     expect(podResources[0]?.containers).toMatchObject([
@@ -180,7 +180,7 @@ describe('a client', () => {
     ]);
   });
 
-  test('that asks for a method that is not there is told so', async () => {
+  test('that calls a missing method gets Unimplemented', async () => {
     const unknown = { ...LIST, path: '/v1.PodResourcesLister/Unknown' };
     expect(await errorOf(ask(unknown, {}))).toMatchObject({ code: 12 });
   });

@@ -47,7 +47,7 @@ const refused = (status: number, body: string) => ({
   body,
 });
 
-test('lets the runtime write the archive, and tells its path', async () => {
+test('lets the runtime write the archive, and returns its path', async () => {
   const ask = await serve();
   const location = join(rootDir, 'checkpoints', 'checkpoint-web_default-main-2026-11-22T15:04:05Z.tar');
   expect(await ask('default/web/main?timeout=7')).toEqual({

@@ -42,7 +42,7 @@ describe('/healthz', () => {
     expect(await ask(`/healthz/${name}?verbose`)).toEqual({ status: 200, headers: TEXT, body: 'ok' });
   });
 
-  test('an agent that is not healthy: its check alone tells why', async () => {
+  test('an agent that is not healthy: its check alone says why', async () => {
     const { ask } = await serve('the loop is stuck');
     const body =
       '[+]ping ok\n[+]log ok\n[-]syncloop failed: reason withheld\n[+]device-plugin ok\nhealthz check failed\n';

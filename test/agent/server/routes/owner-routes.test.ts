@@ -141,7 +141,7 @@ describe('GET /events', () => {
     expect((await ask('GET', '/events?resourceVersion=x')).status).toBe(400);
   });
 
-  test('watch=true tells what was there and what comes; a client that goes leaves nothing', async () => {
+  test('watch=true sends present events and new ones; a client that disconnects leaves nothing', async () => {
     events.event(POD, 'Normal', 'Pulled', 'one');
     const sent = get(url('/events?watch=true'));
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
@@ -197,7 +197,7 @@ test('GET /node/object has the whole object', async () => {
   expect(JSON.parse((await ask('GET', '/node/object')).body)).toEqual({ metadata: { name: 'n' } });
 });
 
-test('GET /why tells of the node, and of a pod of which something is known', async () => {
+test('GET /why describes the node, and a pod of which something is known', async () => {
   const told = async (path: string) => {
     const { status, body } = await ask('GET', path);
     return [status, status === 200 ? (JSON.parse(body) as { subject: string }).subject : body];

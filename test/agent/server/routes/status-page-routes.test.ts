@@ -69,7 +69,7 @@ describe.each(['statusz', 'flagz'])('/%s', (name) => {
   });
 });
 
-test('/statusz tells this program and its start', async () => {
+test('/statusz has this program and its start', async () => {
   const { body } = await served.ask('/statusz', asObject('Statusz'));
   const { startTime, ...rest } = JSON.parse(body) as Record<string, unknown>;
   const age = Date.now() - Date.parse(startTime as string);

@@ -69,7 +69,7 @@ describe('the logs of services', () => {
     expect(body.split('\n').sort()).toEqual(['', 'shown', 'told']);
   });
 
-  test('are files where the journal has not heard of the service', async () => {
+  test('are files where the journal does not know the service', async () => {
     hasJournal('echo journal');
     expect(await ask('query=kubelet&query=cron')).toEqual(shown('journal\nfrom cron\n'));
     expect(await ask('query=cron&tailLines=1')).toEqual(
@@ -90,7 +90,7 @@ describe('the logs of services', () => {
     expect(await ask('query=inside')).toEqual(shown('from syslog\n'));
   });
 
-  test('are told not to be there where the journal goes away', async () => {
+  test('are not found where the journal goes away', async () => {
     hasJournal('echo "$@"');
     writeFileSync(
       join(root, 'journalctl'),

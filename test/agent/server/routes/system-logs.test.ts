@@ -111,7 +111,7 @@ describe('what cannot be served', () => {
     expect(await server.ask(path)).toMatchObject(NOT_FOUND);
   });
 
-  test('is a named pipe, which nobody may write to', async () => {
+  test('is a named pipe without a writer', async () => {
     run('mkfifo', [join(dir, 'pipe')]);
     expect(await server.ask('/logs/pipe')).toMatchObject({
       status: 500,

@@ -247,7 +247,7 @@ describe('exec over a WebSocket', () => {
     expect(client.messages.some(({ isBinary }) => isBinary)).toBe(false);
   });
 
-  test('without a protocol, or of one before v4, tells failures as text', async () => {
+  test('without a protocol, or of one before v4, gets failures as text', async () => {
     const client = await open('output=1');
     expect(client.socket.protocol).toBe('');
     (await runtime.command()).end(1);
@@ -289,14 +289,14 @@ describe('a connection without any traffic', () => {
   });
   afterEach(() => timed.close());
 
-  test('of SPDY is closed after the idle time, and its command is given up', async () => {
+  test('of SPDY is closed after the idle time, and its command is aborted', async () => {
     const client = await spdyClient(`${timed.url}${EXEC}?input=1&output=1`);
     for (const type of ['error', 'stdin', 'stdout']) client.open(type).resume();
     const command = await runtime.command();
     await Promise.all([command.abandoned, client.connection.closed]);
   });
 
-  test('of a WebSocket is closed after the idle time, and its command is given up', async () => {
+  test('of a WebSocket is closed after the idle time, and its command is aborted', async () => {
     const client = new WebSocketClient(`${timed.url}${EXEC}?input=1&output=1`, ['v5.channel.k8s.io']);
     await client.opened();
     const command = await runtime.command();
@@ -368,7 +368,7 @@ describe('requests that are refused', () => {
     expect(runtime.startedCount).toBe(0);
   });
 
-  test('for the protocol of a WebSocket, and a token among the protocols is not told', async () => {
+  test('for the protocol of a WebSocket, and a token among the protocols is not repeated', async () => {
     const client = new WebSocketClient(at(`${EXEC}?output=1`), [
       'base64url.bearer.authorization.k8s.io.c2VjcmV0',
       'v9.channel.k8s.io',

@@ -103,7 +103,7 @@ describe('a folder', () => {
   });
 });
 
-test('a link in the place of a folder is nobody’s claim', async () => {
+test('a link in the place of a folder is no claim', async () => {
   await claims.make('default/data');
   mkdirSync(join(dir, 'precious/inner'), { recursive: true });
   symlinkSync(join(dir, 'precious'), join(dir, 'claims/linked'));

@@ -67,7 +67,7 @@ test('an object is found in its namespace, by its kind', async () => {
 });
 
 describe('before all manifests have been read', () => {
-  test('an object that is there is known, and of another it is not said that there is none', async () => {
+  test('an existing object is known, and another one does not count as missing', async () => {
     objects.take({ ...update('/a', object('app', { color: 'red' })), restored: true });
     expect(await colorOf('app')).toBe('red');
     await expect(colorOf('later')).rejects.toThrow(
@@ -115,7 +115,7 @@ describe('pods that refer to an object are synced, and no others,', () => {
 });
 
 describe('of two objects with one name', () => {
-  test('the one that was there first counts, and the other is told', async () => {
+  test('the first one counts, and the other is reported', async () => {
     objects.take(update('/b', object('app', { color: 'red' })));
     const both = together(
       update('/a', object('app', { color: 'blue' })),
@@ -140,7 +140,7 @@ describe('an immutable object', () => {
   const immutable = (color: string, more: object = { immutable: true }) =>
     update('/a', object('app', { color }, more));
 
-  test('keeps its content when its document changes, and that is told', async () => {
+  test('keeps its content when its document changes, and that is reported', async () => {
     objects.take(immutable('red'));
     expect(problemsOf(immutable('blue'))).toEqual([
       '/a: immutable: the ConfigMap default/app is immutable, and keeps its former content: give it another name, or remove it first',

@@ -31,7 +31,7 @@ function found(links: readonly (readonly NetworkLink[])[], of = pods) {
 }
 const both = [up('eth0'), up('eth1')];
 
-test('after five minutes without link, pods that chose the interface are candidates, and the node says so', () => {
+test('after five minutes without link, pods that chose the interface are candidates, and the node gets a condition', () => {
   expect(found([both, [up('eth0'), off('eth1')], [up('eth0'), off('eth1')]])).toEqual([
     { pods: [], condition: undefined },
     { pods: [], condition: undefined },

@@ -149,7 +149,7 @@ test('the reclaimed pods that request most of the resource go first', () => {
   expect(reclaimedVictims([critical], RECLAIMED_MILLICPU, 1)).toEqual([]);
 });
 
-test('pods that want to be told are named if they do not fit under the soft threshold, and at least one', () => {
+test('pods that ask for notices are named if they do not fit under the soft threshold, and at least one', () => {
   const notify = { 'katalyst.kubewharf.io/pod_soft_evict_notify': 'true' };
   const pods = [
     batch('quiet', '9k'),

@@ -48,7 +48,7 @@ describe('free memory', () => {
     expect(pressure?.reach).toBe(reach);
   });
 
-  test('is told with the amount that is wanted', () => {
+  test('is described with the wanted amount', () => {
     expect(judged([{ freeBytes: GIB / 2, watermarkScaleFactor: 100 }])).toEqual([
       { reach: 'reclaimed', signal: 'free', thresholdValue: GIB, observedValue: GIB / 2 },
     ]);

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => fake.cleanup());
 
-test('the runtime hears of container, place and time limit', async () => {
+test('the runtime gets container, path and time limit', async () => {
   const heard: object[] = [];
   const hear = answer(methods.CHECKPOINT_CONTAINER, (request) => {
     heard.push(request);

@@ -84,7 +84,7 @@ describe('event feed', () => {
     expect(lists).toBe(8);
   });
 
-  test('it is asked soon again once it has told something', async () => {
+  test('it is asked soon again once it has sent something', async () => {
     await delays(3);
     await waitsAfter(4);
     meet = (stream) => {
@@ -95,7 +95,7 @@ describe('event feed', () => {
     expect(told).toBe(1);
   });
 
-  test('it is asked soon again once it was there for some time, though it had nothing to tell', async () => {
+  test('it is asked soon again after a long stream, even one without events', async () => {
     await delays(3);
     await waitsAfter(4);
     const open = Promise.withResolvers<Stream>();
@@ -171,7 +171,7 @@ describe('hints', () => {
   });
   const times = () => told.map(({ createdAt }) => createdAt);
 
-  test('of a known pod are told at once', () => {
+  test('of a known pod are passed on at once', () => {
     known.add('c');
     hints.tell(started('c', 1));
     expect(told).toEqual([

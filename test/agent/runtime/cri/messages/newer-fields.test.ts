@@ -107,7 +107,7 @@ describe('the status of a newer runtime', () => {
     ]);
   });
 
-  test('tells its cgroup driver when it is asked for it', async () => {
+  test('reports its cgroup driver when it is asked for it', async () => {
     let driver = 0;
     await fake.serve(
       says(methods.STATUS.path, 'StatusResponse', () => ({ status: { conditions: READY } })),
@@ -121,7 +121,7 @@ describe('the status of a newer runtime', () => {
     expect(await asked()).toEqual({ name: 'cgroupfs', isTold: true });
   });
 
-  test('that does not tell its cgroup driver shows it in its configuration', async () => {
+  test('that does not report its cgroup driver shows it in its configuration', async () => {
     const runtimes = { runc: { runtimeType: 'io.containerd.runc.v2', options: { SystemdCgroup: true } } };
     const config = JSON.stringify({ containerd: { defaultRuntimeName: 'runc', runtimes } });
     await fake.serve(
@@ -165,7 +165,7 @@ describe('a container of a newer runtime', () => {
     expect((await fake.client().containerStatus('c')).user).toBeUndefined();
   });
 
-  test('is told its users, its images and its AppArmor profile by the numbers of CRI', async () => {
+  test('gets its users, its images and its AppArmor profile by the numbers of CRI', async () => {
     const response = root.lookupType('CreateContainerResponse').encode({ containerId: 'c' }).finish();
     const create = hears(methods.CREATE_CONTAINER.path, response);
     await fake.serve(create.answer);

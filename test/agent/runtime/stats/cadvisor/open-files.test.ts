@@ -59,7 +59,7 @@ describe('held files', () => {
   });
 });
 
-test('at most a quarter of the descriptors of the process is held', () => {
+test('at most a quarter of the descriptors of the process stays open', () => {
   expect(openFilesMax(1024)).toBe(256);
   expect(openFilesMax(1_000_000)).toBe(4096);
   expect(openFilesMax(undefined)).toBe(0);

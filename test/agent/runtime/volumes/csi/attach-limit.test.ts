@@ -104,7 +104,7 @@ test.each<[string, () => void]>([
   expect(asked).toEqual([]);
 });
 
-test('is not rejected for a volume that waits in vain where nothing tells why', async () => {
+test('is not rejected for a volume that waits in vain without a known reason', async () => {
   status = { attached: false };
   const outcome = manager.mountPod(POD, NEVER_ABORTED).catch((error: unknown) => error);
   await waitFor(() => csi.waitOf(uid) !== undefined, { what: 'the volume to be waited for' });

@@ -294,7 +294,7 @@ describeAsRoot('the fsGroup of files', () => {
 const digest = (files: Readonly<Record<string, string | Uint8Array>>, mode = 0o644) =>
   digestOf(new Map(Object.entries(files).map(([path, content]) => [path, { path, content, mode }])));
 
-test('the digest tells files of other paths or contents apart, and nothing else', () => {
+test('the digest differs for other paths or contents, and for nothing else', () => {
   const files = { a: 'x', 'b/c': 'y' };
   expect(digest({ ...files }, 0o600)).toBe(digest(files));
   expect(digest({ a: Buffer.from('x'), 'b/c': 'y' })).toBe(digest(files));

@@ -126,7 +126,7 @@ test("the runtime's own words for a failure reach the client as they are", async
   expect(JSON.parse(await text(error!))).toEqual(failure);
 });
 
-test('a runtime that tells the outcome, and then neither ends its streams nor closes the connection, holds no client', async () => {
+test('a runtime that sends the outcome, and then neither ends its streams nor closes the connection, blocks no client', async () => {
   const never = new Promise<void>(() => undefined);
   const url = await nodeWith(async (opened) => {
     await outputThen(exitStatus(0))(opened);

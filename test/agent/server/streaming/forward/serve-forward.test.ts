@@ -69,7 +69,7 @@ describe('port-forward', () => {
     client.close();
   });
 
-  test('tells on the error stream what went wrong with a connection; the others go on', async () => {
+  test('sends the failure of a connection on its error stream; the others go on', async () => {
     const client = await spdyClient(at('/portForward/shop/web'), 'portforward.k8s.io');
     const { error } = forward(client, 9, '1');
     expect(await text(error)).toBe('error forwarding port 9 to pod web_shop, uid u-1: connect ECONNREFUSED');
@@ -89,7 +89,7 @@ describe('port-forward', () => {
     client.close();
   });
 
-  test('tells when the second stream does not come', async () => {
+  test('fails when the second stream does not come', async () => {
     const impatient = await new RouteServer(streamingRoutes(streamingApi(runtime), 200)).open();
     const client = await spdyClient(`${impatient.url}/portForward/shop/web`, 'portforward.k8s.io');
     const error = client.open('error', { port: '80', requestid: '7' });

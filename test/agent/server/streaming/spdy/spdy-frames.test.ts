@@ -85,7 +85,7 @@ describe('frames of SPDY/3.1', () => {
     expect(() => readAll(Buffer.from('800200060000000400000001', 'hex'))).toThrow('SPDY version 2');
   });
 
-  test('that are too large or cut off are refused before they are held', () => {
+  test('that are too large or cut off are refused before they are stored', () => {
     expect(() => readAll(Buffer.from('8003000100ffffff', 'hex'))).toThrow(`the most is ${CONTROL_BYTES_MAX}`);
     expect(() => readAll(Buffer.from('8003000100000009', 'hex'))).toThrow('is cut off: 9 bytes');
   });

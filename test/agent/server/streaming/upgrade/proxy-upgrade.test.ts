@@ -52,7 +52,7 @@ test('SPDY goes through in both directions, to the end of the command', async ()
   await client.connection.closed;
 });
 
-test('the runtime hears of a client that disappears', async () => {
+test('the runtime notices a client that disappears', async () => {
   const client = await spdyClient(carriedAt(`${EXEC}?output=1`));
   for (const type of ['error', 'stdout']) client.open(type);
   const command = await runtime.command();
@@ -104,7 +104,7 @@ test('the refusal of the runtime reaches the client', async () => {
   expect(await upgrade(url, ['v4.channel.k8s.io'])).toMatchObject(refused);
 });
 
-test('what the client proves to the node is not told to the runtime, and a redirect is not followed', async () => {
+test('credentials for the node do not reach the runtime, and a redirect is not followed', async () => {
   const seen: string[] = [];
   const other: Server = createServer((request, response) => {
     seen.push(...request.rawHeaders.map((header) => header.toLowerCase()));
