@@ -67,7 +67,7 @@ test('a watch shows the pods that come and go', async () => {
   await watch.result;
 });
 
-test('a pod whose manifest somebody else wrote is left to them, and what is wrong is not written', async () => {
+test('a pod whose manifest apply has not written is left alone, and a wrong manifest is not written', async () => {
   writeFileSync(join(folder, 'mine.json'), web());
   const daemon = await bed.run(['--pods', folder, '--exit-with-pods']);
   await daemon.running('web');

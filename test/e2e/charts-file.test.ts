@@ -54,7 +54,7 @@ describeInBrowser('the file of all charts', (browser) => {
   });
 });
 
-test('an unknown chart, and a file that cannot be written, are said; nothing is written', async () => {
+test('an unknown chart, and a file that cannot be written, are errors; nothing is written', async () => {
   const file = join(dir, 'charts.html');
   const unknown = await statelet('charts', 'pods', '--open', file);
   expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('did you mean "pod"')]);

@@ -98,7 +98,7 @@ test('delete ends a pod, which stays ended over a restart of the daemon, until i
   expect(again.metadata.uid).not.toBe(pod.metadata.uid);
 });
 
-test('events, top and completion tell of the pod', async () => {
+test('events, top and completion show the pod', async () => {
   const daemon = await bed.start();
   await daemon.running('web');
   const events = await run('events', '--for', 'pod/web');

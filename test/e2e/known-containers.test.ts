@@ -52,7 +52,7 @@ test('a postStart hook that a killed daemon has interrupted runs again: the pod 
   expect([lines('began'), lines('done')]).toEqual([2, 1]);
 });
 
-test('what the probes of a container have said outlives the daemon; a startup probe that has succeeded does not run again', async () => {
+test('results of probes outlive the daemon; a startup probe that has succeeded does not run again', async () => {
   const probe = (name: string, more = {}) => ({ ...command(`echo run >> ${at(name)}`), ...more });
   write('web', {
     containers: [

@@ -81,7 +81,7 @@ test('the table follows the pods and the size of the terminal, and stays readabl
   expect(hasLine(shown.screen, /^(?:default +)?web .*(?:Running|Terminating)/u)).toBe(false);
 });
 
-test('a daemon that is told to leave at once gives the terminal back', async () => {
+test('a daemon that is asked to leave at once gives the terminal back', async () => {
   const shown = open();
   await until(() => hasLine(shown.screen, RUNS), 'the pod in the table');
   process.kill(daemonPid() ?? 0, 'SIGQUIT');

@@ -66,7 +66,7 @@ const HEADER = ['NAMESPACE', 'NAME', 'READY', 'STATUS', 'RESTARTS', 'RESULT', 'F
 const row = (name: string, ...cells: string[]) => ['default', `${name}-${NODE_NAME}`, ...cells];
 
 describe('a pod that was deleted on its node', () => {
-  test('does not start, what runs of it ends, and a changed manifest starts it again', async () => {
+  test('does not start, its running containers end, and a changed manifest starts it again', async () => {
     write('gone', { containers: [shell(SERVE)] });
     write('web', { containers: [shell(SERVE)] });
     const first = (await report(...SHORT_DELAY)).report.pods;

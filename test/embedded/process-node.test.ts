@@ -126,7 +126,7 @@ describe('the node of the embedded runtime', () => {
     expect(await forgetful.podsOnDisk(ALL_PODS)).toEqual([]);
   });
 
-  test('tells when the objects are needed that a pod refers to, and when no longer', async () => {
+  test('reports when the objects of a pod are needed, and when no longer', async () => {
     const told: string[] = [];
     const objects: Partial<ApiObjects> = {
       registerPod: ({ metadata }) => void told.push(`register ${metadata.uid}`),

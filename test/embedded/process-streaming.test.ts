@@ -58,7 +58,7 @@ test('closing it ends all connections, and no new one is made', async () => {
   await expect(forwarder.connect(port)).rejects.toMatchObject({ kind: 'Canceled' });
 });
 
-test('a connection that the server breaks ends without an error that nobody handles', async () => {
+test('a connection that the server breaks ends without an unhandled error', async () => {
   const port = await serve('127.0.0.1', (socket) => socket.once('data', () => socket.resetAndDestroy()));
   const connection = await forwarder.connect(port);
   connection.write('words');

@@ -55,7 +55,7 @@ describe('registration', () => {
     expect(plugin).toMatchObject({ name: 'chooser.1', socket: `${bed.registryDir}/chooser.1.sock` });
   });
 
-  test('it hears whether an agent has taken it', async () => {
+  test('it learns whether an agent has accepted it', async () => {
     const plugin = await bed.start();
     const client = bed.connect(plugin);
     expect(plugin.registration()).toBe('Waiting');
@@ -120,7 +120,7 @@ describe('questions', () => {
     });
   });
 
-  test('topEvictionPods hears how many are wanted, and for what', async () => {
+  test('topEvictionPods gets how many are wanted, and for what', async () => {
     const given: TopEvictionPodsQuestion[] = [];
     const client = await asked({
       topEvictionPods: (one) => {

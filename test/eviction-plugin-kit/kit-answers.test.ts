@@ -25,7 +25,7 @@ describe('what is sent', () => {
     expect(sentThresholdMet(threshold, pods).candidatePods).toEqual([a]);
   });
 
-  test('a pod that was not asked about is sent with its name: the agent says what it thinks of it', () => {
+  test('a pod that was not in the question is sent with its name: the agent judges it', () => {
     const gone = { metadata: { uid: 'gone', name: 'x', namespace: 'default' } };
     expect(sentTopPods({ targetPods: [gone] }, pods).targetPods).toEqual([
       { ...gone, spec: { containers: [] } },

@@ -88,7 +88,7 @@ test('the socket of a living plugin of the same name is left alone', async () =>
   expect(readdirSync(bed.registryDir)).toEqual(['chooser.sock']);
 });
 
-test('a socket that another process has put in its place is told, not fought over, and not removed at the end', async () => {
+test('a socket that another process has put in its place is logged, left alone, and not removed at the end', async () => {
   const plugin = await bed.start();
   const other = createServer();
   await new Promise<void>((resolve) => {
@@ -117,7 +117,7 @@ test('a path that is too long for a socket is an error that says so', async () =
   await expect(started).rejects.toThrow('too long a path: a socket may have 107 bytes');
 });
 
-test('a folder that is a file: told once, and not the end', async () => {
+test('a folder that is a file: logged once, and the plugin goes on waiting', async () => {
   const plugin = await bed.start();
   rmSync(bed.registryDir, { recursive: true });
   writeFileSync(bed.registryDir, '');

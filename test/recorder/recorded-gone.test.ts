@@ -41,7 +41,7 @@ test('pods that end have their causes, over all files, and one that runs has non
   expect(await gone()).toEqual({ failed: 'Completed Failed', web: '', done: 'Completed Succeeded' });
 });
 
-test('what runs on is not told: looks and restarts of a pod do not push ends out of the answer', async () => {
+test('running pods are left out: their looks and restarts do not push ends out of the answer', async () => {
   const lines = [
     { record: 'statelet', version: 1, at: 0, program: '1.2.3', pid: 77, node: 'node-a' },
     { actor: 1, id: 'gone_default u' },

@@ -34,7 +34,7 @@ test('the lock holds against other processes, and is released once', () => {
   expect(isFree()).toBe(true);
 });
 
-test('a file that is locked already tells who holds it', () => {
+test('for a locked file, the process with the lock is returned', () => {
   locked(lockFile(path));
   expect(lockFile(path)).toEqual({ holder: process.pid });
   writeFileSync(path, 'no number\n');

@@ -39,7 +39,7 @@ describe.each([
     await expect(make(join(dir, 'link', 'a'))).rejects.toMatchObject({ code: 'EEXIST' });
   });
 
-  test('ends where the kernel lets nobody make a folder', async () => {
+  test('ends where the kernel allows no folder', async () => {
     await expect(make('/proc/statelet/a/b')).rejects.toThrow('no folder can be made in /proc');
     await expect(make('/proc/statelet')).rejects.toMatchObject({ code: 'ENOENT' });
     expect(existsSync('/proc/statelet')).toBe(false);

@@ -97,7 +97,7 @@ test('rejects with the reason of the signal while the work goes on', async () =>
   await expect(promise).resolves.toBe('done all the same');
 });
 
-test('work that fails although nobody waits for it any more is no unhandled rejection', async () => {
+test('work that fails when no caller waits any more is no unhandled rejection', async () => {
   const unhandled: unknown[] = [];
   const hear = (reason: unknown) => unhandled.push(reason);
   process.on('unhandledRejection', hear);

@@ -157,7 +157,7 @@ describe('a message of protocol buffers', () => {
     );
   });
 
-  test('tells a wrapped zero from an absent value', () => {
+  test('distinguishes a wrapped zero from an absent value', () => {
     expect(ours.decode(ours.encode({ user: 0 })).user).toBe(0);
     expect(ours.decode(ours.encode({})).user).toBeUndefined();
   });

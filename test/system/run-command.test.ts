@@ -83,7 +83,7 @@ afterEach(() => rmSync(dir, { recursive: true }));
   },
 );
 
-test('nobody is told where nobody waits, and a program that is missing is named', async () => {
+test('without a service manager there is no notification, and a missing systemd-notify is named', async () => {
   expect(takeServiceManager({})).toBeUndefined();
   const manager = takeServiceManager({ PATH: dir, NOTIFY_SOCKET: join(dir, 'none') });
   await expect(manager?.ready()).rejects.toThrow('the program systemd-notify is not installed');

@@ -25,7 +25,7 @@ test('work is tried again after pauses that double up to the longest, until it i
   expect(problems).toEqual(['no 1', 'no 2', 'no 3', 'no 4']);
 });
 
-test('it is given up in a pause and in a try, and that is no failure', async () => {
+test('it can be aborted in a pause and in a try, and that is no failure', async () => {
   const clock = new VirtualClock(0);
   for (const when of ['try', 'pause']) {
     const life = new AbortController();

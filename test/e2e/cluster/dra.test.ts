@@ -145,7 +145,7 @@ describeOnCluster('resource claims of a DRA driver', {}, (cluster) => {
     expect(driver.calls.slice(1)).toEqual(['NodeUnprepareResources own', 'NodeUnprepareResources shared']);
   });
 
-  test('the API server hears that a pod has run to its end only when its claim is given up', async () => {
+  test('the API server learns that a pod has run to its end only when its claim is unprepared', async () => {
     const driver = open();
     await driver.start();
     await claim('brief');
@@ -160,7 +160,7 @@ describeOnCluster('resource claims of a DRA driver', {}, (cluster) => {
     expect([...driver.prepared]).toEqual([]);
   });
 
-  test('what is wrong with a claim or said by its driver is an event, and delays no other pod', async () => {
+  test('a problem of a claim or an error of its driver is an event, and delays no other pod', async () => {
     const absent = 'absent.dra.test';
     const driver = open();
     await driver.start();
@@ -193,7 +193,7 @@ describeOnCluster('resource claims of a DRA driver', {}, (cluster) => {
     await cluster.podIsReady('away');
   });
 
-  test('an agent that is killed in a call asks again: nothing stays prepared, and nothing is told of devices', async () => {
+  test('after an agent is killed in a call, the next one asks again: nothing stays prepared', async () => {
     const driver = open();
     await driver.start();
     const killedIn = async (

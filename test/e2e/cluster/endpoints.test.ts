@@ -82,7 +82,7 @@ describeOnCluster('the paths of a node, through the API server', { flags: ['-v',
     });
   });
 
-  test('/statusz and /flagz tell about this program', async () => {
+  test('/statusz and /flagz describe this program', async () => {
     expect(await read('/statusz')).toMatch(/^\nstatelet statusz\nWarning: .*\n\nStarted {2}/);
     expect(await read('/flagz')).toContain(`\nhostname-override ${NODE_NAME}\n`);
   });

@@ -81,7 +81,7 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     });
   });
 
-  test('tell what their pods use', async () => {
+  test('serve what their pods use', async () => {
     const resources = { requests: { cpu: '500m', memory: '200Mi' } };
     await create('used', { containers: [{ name: 'main', image: 'nginx', resources }] }, 'hollow-2');
     await podIs('used', 'ready', isReady);
@@ -102,7 +102,7 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     expect(await read('hollow-3', 'metrics/resource')).not.toContain('pod="used"');
   });
 
-  test('pull images as a real node does, and tell of it', async () => {
+  test('pull images as a real node does, with its events', async () => {
     const wants = (image: string, imagePullPolicy?: 'Never') => ({
       containers: [{ name: 'main', image, imagePullPolicy }],
     });
@@ -140,7 +140,7 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     expect(status?.message).toContain('The node was low on resource: memory.');
   });
 
-  test('die when they are told to, and start their pods again when they come back', async () => {
+  test('die on demand, and start their pods again when they come back', async () => {
     expect(await act('kill', 'hollow-1')).toBe('hollow-1: dead\n');
     expect(await act('start', 'hollow-1')).toBe('hollow-1: running\n');
     const restarts = ({ status }: Pod) => status?.containerStatuses?.[0]?.restartCount;

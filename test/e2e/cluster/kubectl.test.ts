@@ -41,7 +41,7 @@ describeOnCluster('kubectl at a node', WITH_SCHEDULER, (cluster) => {
     expect(await kubectl('get', 'pods', '--selector=color!=blue', '--output=name')).toBe('');
   });
 
-  test('describe tells of the pod with its events, and of the node with its pods', async () => {
+  test('describe shows the pod with its events, and the node with its pods', async () => {
     const pod = await kubectl('describe', 'pod', 'applied');
     expect(pod).toMatch(/Events:[^]*Started [^]*Container started/u);
     expect(await kubectl('describe', 'node', NODE_NAME)).toMatch(/Non-terminated Pods:[^]*applied/u);

@@ -27,7 +27,7 @@ describeOnControlPlane('the server of a node', CONTROL_PLANE, (controlPlane) => 
   const inCluster = () => ['--kubeconfig', controlPlane.nodeKubeconfig, '--node-ip', controlPlane.nodeIp];
   const throughProxy = (path: string) => controlPlane.kubectl('get', '--raw', `${PROXY}${path}`);
 
-  test('is reached by the API server at the port that the node tells', async () => {
+  test('is reached by the API server at the port in the Node object', async () => {
     await bed.start(...inCluster(), ...controlPlane.serverFlags, '--port', 'auto');
     const port = await portOf(controlPlane);
     expect([port > 0, port !== 10_250]).toEqual([true, true]);
@@ -37,7 +37,7 @@ describeOnControlPlane('the server of a node', CONTROL_PLANE, (controlPlane) => 
     );
   });
 
-  test('lets in who may by the rules of the cluster, and nobody else', async () => {
+  test('accepts requests that the rules of the cluster allow, and no others', async () => {
     await bed.start(...inCluster(), ...controlPlane.serverFlags, '--anonymous-auth');
     const ask = asker(controlPlane, 10_250);
     await controlPlane.apply(...scraper());

@@ -85,7 +85,7 @@ describeOnCluster('objects that come late or change', { config }, (cluster) => {
     await kubectl('delete', 'configmaps,secrets', '--all');
   });
 
-  test('a pod whose Secret comes late says so, and goes on when it appears', async () => {
+  test('a pod whose Secret is missing has an event, and goes on when it appears', async () => {
     const waits = (fields: Partial<Container>, more: Partial<PodSpec> = {}): Partial<PodSpec> => ({
       restartPolicy: 'Never',
       containers: [cluster.shell('exit 0', fields)],

@@ -98,7 +98,7 @@ describeOnCluster(
       expect(JSON.stringify(cluster.daemon.log)).not.toMatch(/not-for-logs|bm90LWZvci1sb2dz/);
     });
 
-    test('a pod waits for a ConfigMap that comes late, and says so; an optional one is left out', async () => {
+    test('a pod waits for a missing ConfigMap, with an event; an optional one is left out', async () => {
       await cluster.create('patient', {
         volumes: [
           { name: 'data', configMap: { name: 'late' } },
@@ -122,7 +122,7 @@ describeOnCluster(
       expect(await messageOf('patient')).toBe('there');
     });
 
-    test('a pod whose volume can never be had ends cleanly when it is deleted', async () => {
+    test('a pod whose volume can never be mounted ends cleanly when it is deleted', async () => {
       await cluster.create('hopeless', {
         ...volumeOf({ secret: { secretName: 'never' } }),
         containers: reader('exit 0'),

@@ -36,7 +36,7 @@ describeOnCluster('an API server that is away', (cluster) => {
     await cluster.nodeIsReady();
   });
 
-  test('a pod that ends meanwhile is told once, and a pod that was deleted meanwhile ends', async () => {
+  test('a pod that ends meanwhile is reported once, and a pod that was deleted meanwhile ends', async () => {
     await cluster.create('ending', {
       restartPolicy: 'Never',
       containers: [cluster.shell('sleep 3; exit 0')],

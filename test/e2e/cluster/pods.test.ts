@@ -143,7 +143,7 @@ describeOnCluster('a pod of the API server', (cluster) => {
     await cluster.controlPlane.kubectl('delete', 'runtimeclass', 'plain');
   });
 
-  test('a pod whose Secret cannot be read waits and says so, and can be deleted', async () => {
+  test('a pod whose Secret cannot be read waits with an event, and can be deleted', async () => {
     const volumes = [{ name: 'keys', secret: { secretName: 'missing' } }];
     const volumeMounts = [{ name: 'keys', mountPath: '/keys' }];
     const finalizers = ['example.com/hold'];

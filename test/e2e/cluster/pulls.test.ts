@@ -96,7 +96,7 @@ describeOnCluster('private images', { controlPlane: { with: ['kube-controller-ma
   const nameOf = (image: string) => image.replace(/:1$/u, '');
 
   describe('with Secrets', () => {
-    test('all Secrets of the pod are tried in order; one that is missing is told', async () => {
+    test('all Secrets of the pod are tried in order; a missing one is reported', async () => {
       const image = await push('team/app');
       await secret('wrong', auths(`${registry.host}/team`, WRONG));
       await secret('elsewhere', auths('registry.example'));
@@ -130,7 +130,7 @@ describeOnCluster('private images', { controlPlane: { with: ['kube-controller-ma
       expect(spec.imagePullSecrets).toEqual([{ name: 'older' }]);
     });
 
-    test('a Secret that appears late lets the pod run; a malformed one is told without its content', async () => {
+    test('a Secret that appears late lets the pod run; a malformed one is reported without its content', async () => {
       const image = await push('late');
       await secret('malformed', { auths: { [registry.host]: { auth: 'not-for-logs' } } });
       await create('patient', image, ['malformed', 'late']);
@@ -258,7 +258,7 @@ describeOnCluster('private images', { controlPlane: { with: ['kube-controller-ma
       await cluster.nodeIsReady();
     });
 
-    test('their credentials are used, and every pod may use the image; one that fails is told once', async () => {
+    test('their credentials are used, and every pod may use the image; a failure is reported once', async () => {
       const image = await push('plain/app');
       await create('by-plugin', image);
       await cluster.podIsReady('by-plugin');

@@ -18,7 +18,7 @@ describeOnCluster('an agent that ends with its pods', (cluster) => {
     await proxy.close();
   });
 
-  test('tells the API server of all of them before it ends, and that the node is not ready', async () => {
+  test('reports all of them to the API server before it ends, and that the node is not ready', async () => {
     await cluster.create('web', { containers: [cluster.server()] });
     await cluster.create('job', { restartPolicy: 'OnFailure', containers: [cluster.server()] });
     await cluster.podIsReady('web');

@@ -171,7 +171,7 @@ describeOnCluster('tokens of service accounts', options, (cluster) => {
     });
   });
 
-  test('a pod whose service account is gone says so and waits; it starts when there is one', async () => {
+  test('a pod whose service account is gone waits with an event; it starts when there is one', async () => {
     // The server takes no pod without its service account.
     await cluster.daemon.end();
     await cluster.create('early', {

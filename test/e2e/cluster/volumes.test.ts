@@ -195,7 +195,7 @@ describeOnCluster(
       expect(id(await cluster.podIsReady('labelled'))).toBe(id(pod));
     });
 
-    test('that fail are told one by one; the pod goes on at once when the last object appears', async () => {
+    test('that fail are reported one by one; the pod goes on at once when the last object appears', async () => {
       await create('waits', [
         { name: 'one', secret: { secretName: 'late-one' } },
         { name: 'two', configMap: { name: 'late-two' } },
@@ -244,7 +244,7 @@ describeOnCluster(
       ]);
     });
 
-    test('that can never be had are told in the words of the kubelet, and their pods end cleanly when deleted', async () => {
+    test('that can never be mounted are reported in the words of the kubelet, and their pods end cleanly when deleted', async () => {
       const ofPath = (name: string, ...paths: readonly string[]) =>
         create(name, [
           {

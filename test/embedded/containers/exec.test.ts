@@ -45,7 +45,7 @@ describe('a command', () => {
     await kill9(pid);
   });
 
-  test('has the output that came while this process itself was held', async () => {
+  test('has the output that came while this process itself was stopped', async () => {
     const result = run('sh -c "sleep 0.3; echo late" &');
     // The command has ended by then.
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -63,7 +63,7 @@ describe('a command', () => {
     });
   });
 
-  test('is killed if its caller has given up before', async () => {
+  test('is killed if its caller has aborted before', async () => {
     await expect(run('sleep 1000', { signal: AbortSignal.abort() })).rejects.toMatchObject({
       kind: 'Canceled',
     });

@@ -102,7 +102,7 @@ describe('a call', () => {
     await expect(call).rejects.toMatchObject({ kind: 'NotFound', message: 'there is no container a' });
   });
 
-  test('that is given up is Canceled at once, and the monitor is told', async () => {
+  test('that is aborted is Canceled at once, and the monitor is notified', async () => {
     const { connection, receives, say } = await connected();
     const abort = new AbortController();
     const call = connection.call('ping', [], abort.signal);
@@ -116,7 +116,7 @@ describe('a call', () => {
     await next;
   });
 
-  test('that was given up before is not sent', async () => {
+  test('that was aborted before is not sent', async () => {
     const { connection, receives } = await connected();
     await expect(connection.call('ping', [], AbortSignal.abort())).rejects.toMatchObject(kind('Canceled'));
     const call = connection.call('ping', []);

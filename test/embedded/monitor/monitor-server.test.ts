@@ -85,7 +85,7 @@ describe('monitor server', () => {
   }
 
   describe('a client of the monitor', () => {
-    test('is told first which monitor this is, then the answers to its requests', async () => {
+    test('gets first which monitor this is, then the answers to its requests', async () => {
       const { send, receives } = await client();
       send({ id: 1, method: 'listContainers', params: [{}] }, { id: 2, method: 'ping', params: [] });
       expect(await receives(3)).toEqual([HELLO, { id: 1, result: [] }, { id: 2 }]);

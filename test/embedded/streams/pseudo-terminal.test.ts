@@ -79,7 +79,7 @@ describe('a command in a terminal', () => {
     expect((await outputOf(script, TTY)).exitCode).toBe(exitCode);
   });
 
-  test('leads the session of its terminal, and hears of a new size', async () => {
+  test('leads the session of its terminal, and gets a new size', async () => {
     const streams = await bed.exec(
       id,
       `trap 'stty size; exit' WINCH; ps -o sid= -o tpgid= -p $$; echo $$ ready; while :; do sleep 0.05; done`,

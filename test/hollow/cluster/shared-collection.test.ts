@@ -48,7 +48,7 @@ describe('a watch that many readers share', () => {
     expect((await shared.list('own-3')).items).toEqual([]);
   });
 
-  test('each reader hears of its own objects alone', () => {
+  test('each reader gets its own objects alone', () => {
     listed(5);
     const [one, two] = [watch('own-1', 5), watch('own-2', 5)];
     apply('ADDED', pod('a', 'own-1', 6));
@@ -59,35 +59,35 @@ describe('a watch that many readers share', () => {
     expect(two.events).toEqual([]);
   });
 
-  test('a reader that begins with an older version hears what has changed since', () => {
+  test('a reader that begins with an older version gets the changes since', () => {
     listed(5, pod('a', 'own-1', 3));
     apply('MODIFIED', pod('a', 'own-1', 6));
     expect(names(watch('own-1', 5).events)).toEqual(['MODIFIED a']);
     expect(watch('own-1', 6).events).toEqual([]);
   });
 
-  test('a reader that has missed a removal is told to list anew', () => {
+  test('a reader that has missed a removal must list anew', () => {
     listed(5, pod('a', 'own-1', 3));
     apply('DELETED', pod('a', 'own-1', 6));
     expect(watch('own-1', 5).failures).toMatchObject([{ status: 410, reason: 'Expired' }]);
     expect(watch('own-1', 6).failures).toEqual([]);
   });
 
-  test('what a later list lacks is told as deleted, and what it has in another version as modified', () => {
+  test('what a later list lacks is sent as deleted, and what it has in another version as modified', () => {
     listed(5, pod('a', 'own-1', 3), pod('b', 'own-1', 4), pod('c', 'own-1', 5));
     const { events } = watch('own-1', 5);
     listed(9, pod('b', 'own-1', 8), pod('c', 'own-1', 5));
     expect(names(events)).toEqual(['DELETED a', 'MODIFIED b']);
   });
 
-  test('the removal of an object that another one of its name has followed is not told', () => {
+  test('the removal of an object that another one of its name has followed is not sent', () => {
     listed(5, pod('a', 'own-1', 4, 'second'));
     const { events } = watch('own-1', 5);
     expect(apply('DELETED', pod('a', 'own-1', 6, 'first'))).toBe(false);
     expect(events).toEqual([]);
   });
 
-  test('a reader that has ended hears nothing more', () => {
+  test('a reader that has ended gets nothing more', () => {
     listed(5);
     const reader = watch('own-1', 5);
     expect(shared.readers).toBe(1);

@@ -60,7 +60,7 @@ test('pressure of tasks that wait is shown as the share of the time without a wa
   expect(lane?.level?.limits[0]?.text).toBe('hard threshold: 80%');
 });
 
-test('levels that are too close to be told apart are one, the lowest', () => {
+test('levels that are too close to be seen apart are one, the lowest', () => {
   const span = (fromMs: number, level: number) => ({
     ...{ fromMs, toMs: fromMs + 10, level },
     ...{ kind: 'calm' as const, text: String(level) },

@@ -248,7 +248,7 @@ describe('the stream of a pod', () => {
     expect(actors).toEqual(['web_default uid-web', 'probe uid-web']);
   });
 
-  test('begins with what was recorded of it before, without what says nothing', async () => {
+  test('begins with its earlier records, without those that change nothing', async () => {
     const kind = { chart: 'pod', event: 'E', from: 'A', to: 'B', actions: [] };
     const probe = { ...kind, chart: 'probe', actor: 'web_default main readiness uid-web', event: 'PROBED' };
     bed.recorded = [
@@ -298,7 +298,7 @@ describe('the stream of a pod', () => {
   });
 });
 
-test('says so where others than this machine can reach it', async () => {
+test('warns where others than this machine can reach it', async () => {
   expect(bed.warnings).toEqual([]);
   const open = await new PageBed().open('0.0.0.0');
   await open.close();

@@ -40,7 +40,7 @@ test('actors are shown from their start to their end', () => {
   expect(facts.actors('probe').map(({ actor }) => actor)).toEqual(['of-web']);
 });
 
-test('a page hears of pods that change, that wait and that are forgotten, and of transitions where it wants them; without a page nothing listens', () => {
+test('a page gets pods that change, that wait and that are forgotten, and transitions where it wants them; without a page nothing listens', () => {
   const root = createActor(supervisor).start();
   const news = new Subject<StatusNews>();
   const waits = new Subject<readonly string[]>();

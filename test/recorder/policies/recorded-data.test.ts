@@ -203,13 +203,13 @@ describe('what an event says', () => {
 describe('how an actor was', () => {
   const before = (context: object, isCut = false) => ({ state: 'A', context, isCut });
 
-  test('is told before its first transition of a session, with its pods', () => {
+  test('is recorded before its first transition of a session, with its pods', () => {
     const session = new Session().add({}, KIND, { pod: podOf('Running'), delay: undefined }).add({});
     expect(session.entries().map((entry) => entry.before)).toEqual([before({ pod: RECORDED }), undefined]);
     expect(session.lines).not.toContain(SECRET);
   });
 
-  test('is told again where something is missing: another context, or another state', () => {
+  test('is recorded again where something is missing: another context, or another state', () => {
     const elsewhere = { ...KIND, from: 'B' };
     const session = new Session()
       .add({})
@@ -226,7 +226,7 @@ describe('how an actor was', () => {
     ]);
   });
 
-  test('is told again in the next session', () => {
+  test('is recorded again in the next session', () => {
     const session = new Session().add({}).add({});
     session.writer.begin(2000);
     session.add({});

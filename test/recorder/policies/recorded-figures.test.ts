@@ -11,7 +11,7 @@ const transition = (data: unknown, event = 'EVALUATED') => {
   return data === undefined ? kind : { ...kind, data: data as Readonly<Record<string, unknown>> };
 };
 
-test('what a pass has measured is written and read again, without all else that it knows of it', () => {
+test('the measurements of a pass are written and read again, without its other data', () => {
   const settings = settingsWith({
     thresholds: thresholds({ evictionHard: { 'memory.available': '100Mi' } }),
   });

@@ -114,7 +114,7 @@ describe('the last life of a pod in the record', () => {
     });
   });
 
-  test('of a pod that an agent finds ended is told by what an earlier one saw', () => {
+  test('of a pod that an agent finds ended is what an earlier agent recorded', () => {
     const restored = {
       ...FIRST,
       to: 'Terminated.CleaningUp',
@@ -172,7 +172,7 @@ describe('the last life of a pod in the record', () => {
     });
   });
 
-  test('has no end while nothing told it to end, and none where nothing is recorded', () => {
+  test('has no end while nothing has ended it, and none where nothing is recorded', () => {
     expect(
       recordedLife(
         of(MANIFEST_UID, FIRST, SETTLED, {

@@ -49,7 +49,7 @@ describe('a record of a crashed agent, replayed by other charts', () => {
     expect(replayed(record)).toMatchObject({ differences: [], notReplayed: {} });
   });
 
-  test('tells a guard that decides otherwise, once for each decision', () => {
+  test('reports a guard that decides otherwise, once for each decision', () => {
     const machine = machineOf('pod').provide({ guards: { moreToDo: () => false } } as never);
     const differences = differencesOf('pod', machine);
     const decisions = record.match(/^\{"kind".*"guard":"moreToDo"/gmu)?.length ?? 0;
@@ -61,7 +61,7 @@ describe('a record of a crashed agent, replayed by other charts', () => {
     }
   });
 
-  test('tells another target, and goes on from where the record went', () => {
+  test('reports another target, and goes on from where the record went', () => {
     const machine = changed('pod', ['states', 'Terminated', 'states', 'CleaningUp', 'on'], (on) => ({
       ...on,
       CLEANUP_DONE: { target: 'BackingOff' },
@@ -77,7 +77,7 @@ describe('a record of a crashed agent, replayed by other charts', () => {
       });
   });
 
-  test('tells an assign that is missing, and assigns it nevertheless', () => {
+  test('reports an assign that is missing, and assigns it nevertheless', () => {
     const settled = ['states', 'Syncing', 'states', 'Settled', 'on'];
     const machine = changed('pod', settled, (on) => ({ ...on, SyncPodKill: { target: '#pod.Terminating' } }));
     const differences = differencesOf('pod', machine);
@@ -89,7 +89,7 @@ describe('a record of a crashed agent, replayed by other charts', () => {
     }
   });
 
-  test('tells an event that changes nothing any more, and a guard that throws', () => {
+  test('reports an event that changes nothing any more, and a guard that throws', () => {
     const waiting = ['states', 'Waiting', 'after'];
     const deaf = changed('lease', waiting, () => ({}));
     const [first] = differencesOf('lease', deaf);
@@ -114,7 +114,7 @@ describe('a record of a crashed agent, replayed by other charts', () => {
     }
   });
 
-  test('tells steps that follow by themselves, where they were not there before, and where they are not any more', () => {
+  test('reports automatic steps that are new, and those that are missing', () => {
     const silent = changed('statusWriter', ['states', 'Writing'], (state) => ({ ...state, always: [] }));
     const [missing] = differencesOf('statusWriter', silent);
     expect(missing).toMatchObject({ from: 'Writing', now: undefined });

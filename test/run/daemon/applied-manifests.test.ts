@@ -137,7 +137,7 @@ describe('nothing is written', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('beside a manifest of somebody for the same pod', async () => {
+  test('beside another manifest for the same pod', async () => {
     wanted = [await podOf(manifest('web'), join(folder, 'mine.yaml'))];
     await expect(applied().apply(manifest('web'))).rejects.toMatchObject({
       kind: 'FailedPrecondition',
@@ -148,14 +148,14 @@ describe('nothing is written', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('over a file into which somebody has put something else', async () => {
+  test('over a file whose content apply has not written', async () => {
     writeFileSync(join(folder, FILE), manifest('other'));
     await expect(applied().apply(manifest('web'))).rejects.toThrow(/does not have pod default\/web alone/u);
     await expect(applied().remove(WEB)).rejects.toThrow(/does not have pod default\/web alone/u);
     expect(readFileSync(join(folder, FILE)).equals(manifest('other'))).toBe(true);
   });
 
-  test('through a link that somebody has put where the draft is', async () => {
+  test('through a link in the place of the draft', async () => {
     const victim = join(dir, 'victim');
     writeFileSync(victim, 'mine');
     symlinkSync(victim, join(folder, `.${FILE}.tmp`));
@@ -199,7 +199,7 @@ describe('what apply has written', () => {
     await expect(manifests.apply(config('theirs'))).rejects.toThrow(/in \/mine\.yaml: change that/u);
   });
 
-  test('is not what somebody else has written', async () => {
+  test('is not a file that apply has not written', async () => {
     writeFileSync(join(folder, 'mine.yaml'), manifest('web'));
     expect(await applied().remove(WEB)).toBe(false);
     expect(readdirSync(folder)).toEqual(['mine.yaml']);

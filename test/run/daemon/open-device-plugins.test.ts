@@ -103,7 +103,7 @@ async function given(uid: string): Promise<readonly string[]> {
   return devices.heldResources(uid, 'main').flatMap(({ deviceIDs }) => deviceIDs);
 }
 
-test('a plugin that does not say what it can do is told so, and the node knows nothing of its resource', async () => {
+test('a plugin that does not send its options is refused, and the node does not have its resource', async () => {
   begin();
   const failing = plugin({ fails: (call) => call === 'GetDevicePluginOptions' });
   await expect(failing.start()).rejects.toThrow(
@@ -112,7 +112,7 @@ test('a plugin that does not say what it can do is told so, and the node knows n
   expect([failing.lists, amounts()]).toEqual([0, undefined]);
 });
 
-test('as many devices can be had as are healthy, and the node keeps the others in its capacity', async () => {
+test('only healthy devices can be requested, and the node keeps the others in its capacity', async () => {
   begin();
   const one = plugin();
   await one.start();
@@ -138,7 +138,7 @@ test('however many lists come at once, pods that wait are asked once', async () 
   expect(asked).toBe(2);
 });
 
-test('a plugin that ends its list is not asked for it again: none of its devices can be had, and after five minutes there are none', async () => {
+test('a plugin that ends its list is not asked for it again: none of its devices can be requested, and after five minutes there are none', async () => {
   const clock = new VirtualClock();
   begin(clock);
   const one = plugin();
@@ -195,7 +195,7 @@ test('a plugin that is replaced answers what it has been asked before', async ()
   expect(await waiting).toEqual(['a']);
 });
 
-test('the watcher of plugins registers one, tells it of its failure, and lets it go with its socket, but not one that has come since', async () => {
+test('the watcher of plugins registers one, reports its failure to it, and drops it with its socket, but not a newer one', async () => {
   begin();
   let isBroken = true;
   const one = plugin({ fails: () => isBroken });

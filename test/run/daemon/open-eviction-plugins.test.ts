@@ -207,7 +207,7 @@ test('a built-in plugin that is enabled by the file ends the pod that has writte
   ]);
 });
 
-test('without the setting no plugin is asked, and nothing of it is shown', async () => {
+test('without the setting no plugin is asked, and none is shown', async () => {
   await start({ evictionPlugins: false });
   expect(await ask<EvictionExplanation>('/eviction')).not.toHaveProperty('plugins');
 });

@@ -84,7 +84,7 @@ describe('a pod that cannot be started', () => {
   const failing: NonNullable<Means['prepare']> = ({ runtime }) =>
     runtime.podFaults.set(UID, { calls: { RunPodSandbox: { fail: 1 } } });
 
-  test('is tried again after the first delay, then after twice the delay each time, and given up after the last retry', async () => {
+  test('is tried again after the first delay, then after twice the delay each time, and fails after the last retry', async () => {
     const story = await follow({}, { maxRetries: 3, prepare: failing });
     const failures = times(story, /^SYNC_FAILED/);
     expect(failures).toHaveLength(4);

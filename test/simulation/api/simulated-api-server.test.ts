@@ -81,7 +81,7 @@ describe('a watch', () => {
     expect(watched.end).toMatch(/broke/);
   });
 
-  test('of a killed agent ends without a word', async () => {
+  test('of a killed agent ends without an event', async () => {
     const bed = new ApiBed();
     const watched = new Watched(bed.node, ALL_PODS, '1', OWN);
     await bed.clock.advance(100);
@@ -208,7 +208,7 @@ describe('a request', () => {
     expect(bed.ended).toHaveLength(1);
   });
 
-  test('to a server that is away fails at once, and one to a silent server after its limit', async () => {
+  test('to a server that is down fails at once, and one to a silent server after its limit', async () => {
     const bed = new ApiBed();
     create(bed);
     bed.server.goDown();

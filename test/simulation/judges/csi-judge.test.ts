@@ -36,7 +36,7 @@ function bed() {
   return { judge, disk, attached, running, reported: () => violations.splice(0) };
 }
 
-test('a volume that is staged, published, and given up in turn is all right', () => {
+test('a volume that is staged, published, unpublished and unstaged in turn is all right', () => {
   const { judge, disk, running, reported } = bed();
   judge.asked(TARGET);
   judge.stages(DISK);
@@ -64,7 +64,7 @@ test('what is not staged, not attached, or not known to the disk is reported', (
   expect(reported()).toEqual([expect.stringContaining('is mounted before the disk says by whom')]);
 });
 
-test('what is given up while it is used is reported', () => {
+test('a volume that is unstaged or unpublished while it is used is reported', () => {
   const { judge, disk, running, reported } = bed();
   judge.stages(DISK);
   judge.publishes(DISK, TARGET);

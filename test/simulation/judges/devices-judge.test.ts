@@ -45,7 +45,7 @@ function statusOf(resourceID: string, health: string): PodStatus {
   return { containerStatuses: [{ ...main, allocatedResourcesStatus }] };
 }
 
-test('a device in two containers that run, unless nobody waited for the start of one', () => {
+test('a device in two containers that run, unless no agent waited for the start of one', () => {
   const { runs, reported, running } = bed();
   runs('c1', 'one', true, 'a', 'b');
   runs('c2', 'two', true, 'c');
@@ -123,7 +123,7 @@ test('a pod lacks devices beside those that others may hold, and may have been f
   expect(judge.hasJustFailed(podWith('one', 1))).toBe(false);
 });
 
-test('a pod that the agent has not been told of holds what the checkpoint has for it', () => {
+test('a pod that the agent does not know yet holds what the checkpoint has for it', () => {
   const { judge, disk } = bed();
   const entry = (PodUID: string, ...ids: string[]) => ({ PodUID, ResourceName: GPU, DeviceIDs: { 0: ids } });
   const PodDeviceEntries = [entry('one', 'a'), entry('one', 'a')];
@@ -195,7 +195,7 @@ test('a status that says of a device, or of the node, what is not so', () => {
   );
 });
 
-test('a plugin that is let go of while it serves is reported', () => {
+test('a plugin that is dropped while it serves is reported', () => {
   const { judge, reported } = bed();
   judge.letGo(GPU);
   expect(reported()).toEqual([

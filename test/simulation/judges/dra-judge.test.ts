@@ -30,7 +30,7 @@ function bed() {
   return { judge, disk, running, main, configured, reported: () => violations.splice(0) };
 }
 
-test('a claim that is reserved, prepared, used and given up in turn is all right', () => {
+test('a claim that is reserved, prepared, used and unprepared in turn is all right', () => {
   const { judge, disk, running, main, configured, reported } = bed();
   judge.reserved(CLAIM, 'uid');
   disk.checkpoint = `{"ClaimUID":"${CLAIM}"}`;
@@ -57,7 +57,7 @@ test('a claim that is prepared unknown to the disk, and a container that is made
   expect(judge.leftover).toBe(`${CLAIM} is still prepared`);
 });
 
-test('a container with a claim that is not reserved or not prepared is reported, unless nobody waited for its start', () => {
+test('a container with a claim that is not reserved or not prepared is reported, unless no agent waited for its start', () => {
   const { judge, main, configured, reported } = bed();
   configured(CLAIM);
   judge.started(main, false);

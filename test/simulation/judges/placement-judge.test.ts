@@ -117,7 +117,7 @@ test('a resize that is not granted leaves a container its CPUs; CPUs that no spe
   expect(reportedToo()).toEqual(['a: main has 1 CPUs of its own, and asks for 2']);
 });
 
-test('one that started when nobody waited for it is not judged', () => {
+test('one that started when no agent waited for it is not judged', () => {
   const { runs, reported } = bed({ a: spec('1'), b: spec('1') });
   runs('a', '1', '0', { isAwaited: false });
   runs('b', '1');

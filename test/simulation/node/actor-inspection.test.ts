@@ -6,7 +6,7 @@ import { container, podSpec, SimulatedAgent } from '../../support/simulated-agen
 const wanting = (cpu: string, priority = 0) =>
   podSpec({ containers: [container('main', 'run', { resources: { requests: { cpu } } })], priority });
 
-test('each event of a pod’s actor is told with the state that follows', async () => {
+test('each event of a pod’s actor is written with the state that follows', async () => {
   const agent = new SimulatedAgent();
   const uid = agent.create('web');
   await agent.untilState(uid, 'Syncing.Settled');
@@ -19,7 +19,7 @@ test('each event of a pod’s actor is told with the state that follows', async 
   expect(told).toContain('CLEANUP_DONE -> Terminated.Finished');
 });
 
-test('a preemption is told with its victims, about the preemptor', async () => {
+test('a preemption is written with its victims, about the preemptor', async () => {
   const agent = new SimulatedAgent();
   agent.nodeFacts = simulatedNodeFacts({ cpu: '2', memory: '4Gi', pods: '10' });
   const victim = agent.create('victim', wanting('2'));

@@ -95,7 +95,7 @@ test('the agent is not blamed for a start that an earlier agent has asked for', 
   expect(reported()).toEqual([]);
 });
 
-test('the contents of a container are judged when it starts, unless nobody waits for it any more', () => {
+test('the contents of a container are judged when it starts, unless no agent waits for it any more', () => {
   const { observer, calls, started } = bed();
   observer.containerStarted(container('c1'));
   calls.push(call('StartContainer', { target: 'c2', abandoned: true }));

@@ -40,7 +40,7 @@ test('a pod is mounted once, and its folder outlives the release of its volumes'
   expect(await node.podsOnDisk(ALL_PODS)).toEqual([{ uid: 'uid-web', name: '', namespace: '' }]);
 });
 
-test('a mount that fails says so as on a real node', async () => {
+test('a mount that fails has the error of a real node', async () => {
   const { node, faults } = bed();
   faults.mount = 1;
   await expect(node.prepare(POD, NEVER)).rejects.toMatchObject({ reason: 'FailedMount' });

@@ -61,7 +61,7 @@ test('a critical pod that wants more has another one ended for it, runs on, and 
   expect(await agent.verdict()).toEqual(ALL_WELL);
 });
 
-test('a pod that is not critical waits, and nobody ends for it', async () => {
+test('a pod that is not critical waits, and no pod ends for it', async () => {
   const agent = node('2');
   const [, uid] = (await running(
     agent,
@@ -74,7 +74,7 @@ test('a pod that is not critical waits, and nobody ends for it', async () => {
   expect(await agent.verdict()).toEqual(ALL_WELL);
 });
 
-test('a pod that wants more than the node has is told so, and waits for no room; a smaller resize is granted', async () => {
+test('a resize to more than the node has is infeasible, and waits for no room; a smaller resize is granted', async () => {
   const agent = node('2');
   const [uid] = await running(agent, ['web', wanting('1', CRITICAL)], ['other', wanting('500m')]);
   resize(agent, 'web', 99_000);
@@ -89,7 +89,7 @@ test('a pod that wants more than the node has is told so, and waits for no room;
   expect(await agent.verdict()).toEqual(ALL_WELL);
 });
 
-test('a critical pod that finds nobody to end waits, and says what it lacks', async () => {
+test('a critical pod without a victim waits, and says what it lacks', async () => {
   const agent = node('2');
   const [, uid] = (await running(agent, ['a', wanting('1', CRITICAL)], ['b', wanting('1', CRITICAL)])) as [
     string,
@@ -106,7 +106,7 @@ test('a critical pod that finds nobody to end waits, and says what it lacks', as
   expect(await agent.verdict()).toEqual(ALL_WELL);
 });
 
-test('the room that is being made goes to nobody else, and is free when the pod does not want it any more', async () => {
+test('the room that is being made goes to no other pod, and is free when the pod does not want it any more', async () => {
   const { agent, victim, uid } = await growing();
   const waiting = agent.create('waiting', wanting('750m'), 'file');
   await agent.clock.advance(100);

@@ -178,7 +178,7 @@ describe('a static pod that starts nothing more, of which a part is left in the 
   });
 });
 
-test('a mirror pod that somebody deletes, with a grace period, just as its static pod has ended: another one shows the end', async () => {
+test('a mirror pod is deleted, with a grace period, just as its static pod has ended: another one shows the end', async () => {
   const agent = new SimulatedAgent();
   const once = podSpec({ restartPolicy: 'Never', containers: [container('main', 'run exit-after=5s')] });
   const uid = agent.create('job', once, 'file');

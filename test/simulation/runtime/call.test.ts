@@ -91,7 +91,7 @@ describe('a simulated call that is given up', () => {
     expect(clock.armed).toBe(0);
   });
 
-  test('does not begin if it was given up before', async () => {
+  test('does not begin if it was aborted before', async () => {
     const { runtime, simulated, history } = simulatedBed();
     const signal = AbortSignal.abort();
     await expect(runtime.runPodSandbox(sandboxConfig('pod'), { signal })).rejects.toMatchObject({

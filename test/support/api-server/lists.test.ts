@@ -67,7 +67,7 @@ describe('a watch', () => {
     return { lines, stop, ended };
   }
 
-  test('that begins with all objects says by a bookmark when it has told them', () => {
+  test('that begins with all objects sends a bookmark after them', () => {
     const query = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
     const { lines, stop } = watched(storeOf('a', 'b'), query);
     stop();
@@ -75,7 +75,7 @@ describe('a watch', () => {
     expect(lines[2]?.object.metadata.annotations).toEqual({ 'k8s.io/initial-events-end': 'true' });
   });
 
-  test('tells by a bookmark before its end where the next one goes on', async () => {
+  test('sends a bookmark before its end, where the next one goes on', async () => {
     const store = storeOf('a');
     const { lines, ended } = watched(
       store,

@@ -44,7 +44,7 @@ describeOnControlPlane('a proxy of faults before a real API server', (controlPla
     await expect(asNode).rejects.toThrow('User "system:node:node-1" cannot list');
   });
 
-  test('refuses, holds and loses what it is told to', async () => {
+  test('refuses, holds and loses requests on demand', async () => {
     const { main } = clients;
     const refusal = proxy.refuse({ method: 'POST' }, 500);
     await expect(main.create<object>(LEASES, lease())).rejects.toMatchObject({ status: 500 });

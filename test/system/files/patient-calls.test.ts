@@ -16,7 +16,7 @@ test('a call has its outcome, and leaves no timer behind', async () => {
   expect(clock.armed).toBe(0);
 });
 
-test('a call that hangs is given up at the deadline; its path is tried again when the call has ended', async () => {
+test('a call that hangs is abandoned at the deadline; its path is tried again when the call has ended', async () => {
   const { clock, calls } = bed();
   const hung = Promise.withResolvers<number>();
   const [given] = await Promise.allSettled([

@@ -61,7 +61,7 @@ function send(stream: ServerHttp2Stream, text: string): void {
   stream.write(Buffer.concat([prefixOf([bytes]), bytes]));
 }
 
-test('of messages that come in a flood the first and the last are heard, and few between them', async () => {
+test('of messages that come in a flood the first and the last are passed on, and few between them', async () => {
   const texts = await heard((stream) => {
     for (let index = 0; index < 5000; index++) send(stream, String(index));
     send(stream, 'last');
@@ -70,7 +70,7 @@ test('of messages that come in a flood the first and the last are heard, and few
   expect(texts.length).toBeLessThan(500);
 });
 
-test('a message that comes in pieces is heard whole', async () => {
+test('a message that comes in pieces is passed on whole', async () => {
   const texts = await heard((stream) => {
     const bytes = TEXT.encode({ text: 'last' });
     for (const byte of Buffer.concat([prefixOf([bytes]), bytes])) stream.write(Buffer.of(byte));

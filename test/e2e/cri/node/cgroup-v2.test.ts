@@ -93,7 +93,7 @@ userModeLinuxSuite('a node on cgroup v2, with systemd and containerd', () => {
     expect(Number(swapMax)).toBe(share - (share % 4096));
   });
 
-  test('calls a container OOMKilled that the kernel has killed, also where containerd has not heard of it', () => {
+  test('calls a container OOMKilled that the kernel has killed, also where containerd has missed it', () => {
     expect(found.eater).toMatchObject({ reason: 'OOMKilled', exitCode: 137 });
   });
 
@@ -110,7 +110,7 @@ userModeLinuxSuite('a node on cgroup v2, with systemd and containerd', () => {
     expect(process_stats).toEqual({ process_count: 3 });
   });
 
-  test('says how much swap the machine has, and metrics how much of it is used and may be', () => {
+  test('shows how much swap the machine has, and metrics show its use and its limit', () => {
     expect(found.node.status.nodeInfo).toMatchObject({ swap: { capacity: found.capacity.swap } });
     const valueOf = (name: string) =>
       Number(new RegExp(`^${name}(?:{[^}]*pod="soft[^}]*})? (\\S+)`, 'm').exec(found.metrics)?.[1]);

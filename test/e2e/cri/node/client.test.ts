@@ -104,7 +104,7 @@ describeOnDaemon('the commands for pods', ({ bed, daemon }) => {
     expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 404']));
   });
 
-  test('top, events and completion tell of the pod', async () => {
+  test('top, events and completion show the pod', async () => {
     const isMeasured = async () =>
       /^default +web-node-a +\d+m +\d+Mi\n$/.test((await run('top', 'pods', 'web', '--no-headers')).stdout);
     await waitFor(isMeasured, { what: 'the figures of the pod', pauseMs: 200 });

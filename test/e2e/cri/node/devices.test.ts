@@ -63,7 +63,7 @@ describeOnBed('device plugins', (bed) => {
     for (const plugin of plugins.splice(0)) plugin.kill();
   });
 
-  test('a container has the variables, mounts and CDI devices of its plugin, the next pod other devices, and one too many waits; PodResources tells it', async () => {
+  test('a container has the variables, mounts and CDI devices of its plugin, the next pod other devices, and one too many waits; PodResources shows them', async () => {
     const proof = join(bed.dir, 'proof');
     writeFileSync(proof, 'mounted');
     const mounts = [{ containerPath: '/proof', hostPath: proof, readOnly: true }];
@@ -181,7 +181,7 @@ describeOnBed('device plugins', (bed) => {
     await daemon.onlyPods();
   });
 
-  test('what is no device plugin of this version is told why it is not taken', async () => {
+  test('a program that is no device plugin of this version gets the reason of its refusal', async () => {
     const plugin = open();
     await plugin.listen();
     await expect(plugin.register({ version: 'v1alpha' })).rejects.toThrow(

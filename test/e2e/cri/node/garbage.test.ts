@@ -105,7 +105,7 @@ describeOnContainerd('garbage', ({ containerd, openBed }) => {
     return { groups, folder, logs };
   }
 
-  test('what appears later of a pod that nobody knows goes as well, and nothing of a pod that runs', async () => {
+  test('later remains of an unknown pod are removed as well, and nothing of a pod that runs', async () => {
     createBed();
     bed.apply('wanted', {
       volumes: [{ name: 'data', emptyDir: {} }],

@@ -37,7 +37,7 @@ userModeLinuxSuite('a static pod whose machine loses its power', () => {
     expect(second.container.containerID).not.toBe(first.container.containerID);
   });
 
-  test('goes on to count the restarts of its container, and tells how the one before the boot has ended', () => {
+  test('goes on to count the restarts of its container, and shows how the one before the boot has ended', () => {
     expect(first.container).toMatchObject({ restartCount: 1, lastState: { terminated: { exitCode: 3 } } });
     expect(second.container.restartCount).toBe(2);
     const { containerID } = first.container;

@@ -39,7 +39,7 @@ describeOnDaemon('pods of containerd 2', OPTIONS, ({ bed, daemon }) => {
     });
   });
 
-  test('a pod with its own user namespace runs as nobody of the node, and its folder says as whom', async () => {
+  test('a pod with its own user namespace runs as an unused user of the node, and its folder has that user', async () => {
     const emptyDir = [{ name: 'data', emptyDir: {} }];
     bed.apply('own-users', {
       hostNetwork: false,

@@ -76,7 +76,7 @@ if (reason !== undefined)
     });
   });
 
-  test('a container that takes more memory than it may is said to be killed for that', async () => {
+  test('a container that exceeds its memory limit is OOMKilled', async () => {
     const resources = { limits: { memory: '32Mi' } };
     bed.apply('greedy', {
       restartPolicy: 'Never',

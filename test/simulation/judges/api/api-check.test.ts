@@ -45,7 +45,7 @@ test('a static pod that a person has deleted has no mirror pod in the end', () =
   expect(found?.what).toBe('has a mirror pod, and was deleted by hand');
 });
 
-test('the server need not be told of a static pod that forgets how its container has ended', () => {
+test('the server may keep an end of a container that the static pod has forgotten', () => {
   const ended = { terminated: { exitCode: 1 } };
   const told: PodStatus = {
     phase: 'Running',
@@ -61,7 +61,7 @@ test('the server need not be told of a static pod that forgets how its container
   expect(foundFor('Always')).toBe('is main 0 here and main 2 at the API server');
 });
 
-test('all is told', () => {
+test('everything is written', () => {
   expect(findUntold(facts())).toBeUndefined();
 });
 

@@ -70,7 +70,7 @@ test('after a lost answer it may be written once more', async () => {
   expect(reported).toHaveLength(1);
 });
 
-test('after the pod was made again with its UID, what was read of it before may be written once', async () => {
+test('after the pod was made again with its UID, an earlier version of it may be written once', async () => {
   const { bed, reported, patch, madeAgain } = judged();
   const { operations } = bed.server;
   operations.create(pods, apiPod('web'), 'uid-1');

@@ -122,7 +122,7 @@ describe('before anybody else goes', () => {
 });
 
 describe('who is chosen', () => {
-  test('is told by a kill (I9)', async () => {
+  test('gets a kill (I9)', async () => {
     const court = new EvictionCourt();
     court.admitted(pod('a'));
     court.look();
@@ -131,7 +131,7 @@ describe('who is chosen', () => {
     expect(await court.reported()).toEqual(['I9 a: is evicted, and is not told by SyncPodKill']);
   });
 
-  test('is the one who is told (I9)', async () => {
+  test('is the one that gets the kill (I9)', async () => {
     const court = new EvictionCourt();
     court.admitted(pod('a')).send({ type: 'SyncPodKill', options: evictionOf('a').kill });
     expect(await court.reported()).toEqual(['I9 a: is evicted, and was not chosen']);
@@ -150,7 +150,7 @@ describe('who is chosen', () => {
     );
   });
 
-  test('is not given up before its time, and not chosen again', async () => {
+  test('is awaited for its whole time, and not chosen again', async () => {
     const court = new EvictionCourt();
     const victim = court.admitted(pod('a'));
     court.evict(victim);

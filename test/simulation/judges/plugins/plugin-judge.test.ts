@@ -297,7 +297,7 @@ test('a condition counts for the transition period, also when it is not reported
   expect(await court.bed.reported()).toEqual(['plugins : the conditions are none, and should be Full']);
 });
 
-test('a pod that is killed for a plugin was chosen, for that plugin, and is told once', async () => {
+test('a pod that is killed for a plugin was chosen, for that plugin, and gets one kill', async () => {
   const court = new PluginCourt();
   const running = court.running(pod('a'));
   running.send(killedFor('p'));

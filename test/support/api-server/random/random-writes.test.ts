@@ -36,7 +36,7 @@ describeOnControlPlane(
 );
 
 describe('a difference between two servers', () => {
-  test('is told with its seed, the steps up to it, and both answers', () => {
+  test('is reported with its seed, the steps up to it, and both answers', () => {
     const steps = randomSteps(5, 3);
     const same = { code: 200, warnings: [], answer: { kind: 'Pod' }, events: [] };
     const real = [same, { ...same, answer: { kind: 'Pod', spec: { a: 1 } } }, same, same];
