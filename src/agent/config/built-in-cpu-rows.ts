@@ -62,7 +62,7 @@ export const CPU_ROWS: Pick<Rows, 'cpuLoad' | 'cpuSuppression' | 'cpuGrace' | 'n
       field: `${CPU}.loadEvictionSyncPeriod`,
       kind: duration,
       problem: timer(1),
-      description: 'readings of the load are at least so far apart',
+      description: 'the shortest time between readings of the load',
     },
   },
   cpuSuppression: {
@@ -186,7 +186,7 @@ export const CPU_ROWS: Pick<Rows, 'cpuLoad' | 'cpuSuppression' | 'cpuGrace' | 'n
       field: `${NUMA_SYS_CPU}.syncPeriod`,
       kind: seconds,
       problem: timer(1),
-      description: 'readings of it are at least so far apart',
+      description: 'the shortest time between these readings',
     },
     gracePeriodSeconds: grace(
       'numa-sys-cpu-pressure-eviction-grace-period',

@@ -136,7 +136,7 @@ export const RESOURCE_ROWS: Pick<
       field: `${MEMORY}.systemKswapdRateExceedDurationThreshold`,
       kind: seconds,
       problem: atLeast(0),
-      description: 'for so long',
+      description: 'how long kswapd must do so',
     },
     somePercent: {
       flag: '--eviction-system-pressure-some-threshold <PERCENT>',
@@ -157,7 +157,7 @@ export const RESOURCE_ROWS: Pick<
       field: `${MEMORY}.memPressureDuration`,
       kind: seconds,
       problem: atLeast(0),
-      description: 'for so long; three times as long, and any pod goes',
+      description: 'how long that must last; after three times as long any pod goes',
     },
     coolDownMs: {
       flag: '--eviction-system-pressure-cool-down-period <SECONDS>',

@@ -133,7 +133,7 @@ const EVICTION_PLUGIN_SETTINGS: {
     field: 'evictionPlugins.strictAuthentication',
     default: false,
     kind: flagOrNot,
-    description: 'whether a plugin is refused whose token is none of a user in the users file',
+    description: 'whether plugins without the token of a user in the users file are refused',
   },
   usersFile: {
     flag: '--eviction-plugins-users-file <FILE>',
@@ -141,7 +141,7 @@ const EVICTION_PLUGIN_SETTINGS: {
     default: '',
     kind: text,
     description:
-      'users that may register plugins, with their passwords; unless given, nobody is asked for a token without strict authentication',
+      'users that may register plugins, with their passwords; unless given, plugins need no token without strict authentication',
   },
   noticesDir: {
     flag: '--eviction-plugins-notices-dir <DIR>',
@@ -149,7 +149,7 @@ const EVICTION_PLUGIN_SETTINGS: {
     default: '',
     kind: text,
     description:
-      'where pods that want to be told of evictions have a folder each; they get an event alone unless given',
+      'where pods that ask for notices of evictions have a folder each; unless given, they only get an event',
   },
 };
 

@@ -70,7 +70,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     field: 'cgroupDriver',
     default: 'cgroupfs',
     kind: text as Kind<NodeSettings['cgroupDriver']>,
-    description: 'who makes cgroups of pods, where the runtime does not tell: cgroupfs or systemd',
+    description: 'what makes the cgroups of pods, if the runtime does not report it: cgroupfs or systemd',
     problem: (value) => (['cgroupfs', 'systemd'].includes(value) ? undefined : 'cgroupfs or systemd'),
   },
   cgroupRoot: {

@@ -150,7 +150,7 @@ test('dry run follows the configuration file, and a file that is not valid chang
   });
   const until = (what: string, holds: (it: PluginsExplanation) => boolean) =>
     waitFor(async () => holds(await explained()), { what });
-  await until('the plugin to be on trial', ({ plugins }) =>
+  await until('the plugin to be in dry run', ({ plugins }) =>
     plugins.some(
       ({ name, isDryRun, evictPods }) => name === 'chooser' && isDryRun && evictPods?.length === 1,
     ),

@@ -23,7 +23,7 @@ export interface RuledPod extends Candidate {
 type ThresholdValues = Pick<ThresholdMetAnswer, 'scope' | 'thresholdValue' | 'observedValue'>;
 
 /**
- * What all plugins have answered in one round. Of a plugin on trial (`dryRun`), pods to be ended and conditions do not count. The rules are
+ * What all plugins have answered in one round. Of a plugin in dry run, pods to be ended and conditions do not count. The rules are
  * those of Katalyst's collector.
  */
 export class CollectedAnswers {

@@ -30,7 +30,7 @@ export interface PluginChoice {
   readonly underWay: readonly RuledPod[];
   /** Candidates that want to be told instead of being chosen, whatever else becomes of them. */
   readonly notified: readonly RuledPod[];
-  /** What plugins on trial have named. Nothing is done to these pods for their sake. */
+  /** What plugins in dry run have named. These pods are not ended for them. */
   readonly dryRun: readonly RuledPod[];
 }
 

@@ -128,7 +128,7 @@ export class AgentMetrics implements Measurements {
   #kept: KeptMemory | undefined;
   readonly #pluginAnswers = this.#set.counter(
     'statelet_eviction_plugin_answers_total',
-    'Questions to eviction plugins by what came of them: success, refused, failure.',
+    'Questions to eviction plugins by result: success, refused, failure.',
   );
   readonly #pluginValidations = this.#set.counter(
     'eviction_plugin_validate',
@@ -140,7 +140,7 @@ export class AgentMetrics implements Measurements {
   );
   readonly #pluginDryRunVictims = this.#set.counter(
     'statelet_eviction_plugin_dry_run_victims_total',
-    'Pods that eviction plugins on trial have named.',
+    'Pods that eviction plugins in dry run have named.',
   );
   readonly #renewalErrors = {
     client: this.#set.counter(

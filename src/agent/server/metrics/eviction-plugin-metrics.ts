@@ -30,7 +30,7 @@ export class EvictionPluginMetrics {
     );
     this.#set.gauge(
       'notify_pod',
-      'Pods that were told by a file in the last pass over eviction plugins, and those that could not be told (Katalyst).',
+      'Pods that got a notice by a file in the last pass over eviction plugins, and those whose notice failed (Katalyst).',
       () => ones(this.#notices),
     );
     this.#set.gauge(

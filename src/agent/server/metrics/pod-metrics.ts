@@ -58,7 +58,7 @@ export class PodMetrics implements PodMeasurements {
   );
   readonly #stateDuration = this.#set.histogram(
     'statelet_pod_state_duration_seconds',
-    'How long the chart of a pod was in a state, told when it leaves the state.',
+    'How long the chart of a pod was in a state, counted when it leaves the state.',
     OWN_BOUNDS,
   );
   readonly #eventToAct = this.#set.histogram(

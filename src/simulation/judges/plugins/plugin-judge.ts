@@ -266,7 +266,7 @@ export class PluginJudge implements PluginWitness {
       this.#violated(subject, `is ended for ${plugin} in ${record.state}`);
     if (this.kills.isOpen(uid)) this.#violated(subject, `is ended for ${plugin}, and was chosen already`);
     if (this.#options.truth.plan.onTrial.has(plugin))
-      this.#violated(subject, `is ended for ${plugin}, which is on trial`);
+      this.#violated(subject, `is ended for ${plugin}, which is in dry run`);
     if (wishes.get(uid)?.plugins.has(plugin) !== true)
       this.#violated(subject, `is ended for ${plugin}, which has not named it in this pass`);
   }

@@ -171,7 +171,7 @@ test('a soft threshold is asked for candidates, of which the least important one
   expect(bed.events.filter((event) => event.includes('EvictionNotified'))).toHaveLength(1);
 });
 
-test('candidates for the soft threshold of a plugin on trial are only counted', async () => {
+test('candidates for the soft threshold of a plugin in dry run are only counted', async () => {
   const p = bed.plugin('p');
   p.threshold = () => met({ metType: 'SOFT_MET' });
   p.top = () => ({ targetPods: [named(A)] });

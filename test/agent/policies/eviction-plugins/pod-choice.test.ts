@@ -214,7 +214,7 @@ test('pods of the system, critical ones, and candidates that ask for notices are
   expect(chosenPods(answers)).toEqual({ best: undefined, evictable: [] });
 });
 
-test('a plugin on trial ends no pod and sets no condition, but its threshold is counted', () => {
+test('a plugin in dry run ends no pod and sets no condition, but its threshold is counted', () => {
   const condition = { name: 'full', type: 'NODE_CONDITION', effects: ['NoSchedule'], met: true } as const;
   const answers = new CollectedAnswers(['*', '-rss']);
   answers.evictPods('numa', { evictPods: [asked(pod('a'), true)], condition });

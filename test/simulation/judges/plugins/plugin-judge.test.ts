@@ -114,14 +114,14 @@ describe('a choice is reported', () => {
       `a: is ended for p, ${named}`,
     ],
     [
-      'of a pod that only a plugin on trial has named',
+      'of a pod that only a plugin in dry run has named',
       (court) => {
         court.running(pod('a'));
         court.begins();
         court.names('trial', names(pod('a')));
         court.chooses([pod('a'), 'trial']);
       },
-      'a: is ended for trial, which is on trial',
+      'a: is ended for trial, which is in dry run',
     ],
     [
       'of a critical pod',
