@@ -33,7 +33,7 @@ export async function demo(folder: string, { rootDir, hostnameOverride }: DemoFl
   });
 }
 
-/** Files that are there are left as they are: somebody may have changed them. Resolves to whether one was not there. */
+/** Existing files are left unchanged: the user may have edited them. Resolves to whether one was not there. */
 async function copyExamples(folder: string): Promise<boolean> {
   const examples = ownFile('examples/pods');
   let isNew = false;

@@ -1,6 +1,6 @@
 /**
- * The socket of a plugin in the folder that the agent watches. An agent that starts, or is told to forget its plugins, may remove it: then it
- * is made again. A look each second notices that, whatever became of the folder.
+ * The socket of a plugin in the folder that the agent watches. An agent that starts, or that forgets its plugins, may remove it: then it is made
+ * again. A look each second notices that, whatever became of the folder.
  */
 import { renameSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';

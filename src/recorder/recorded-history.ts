@@ -23,7 +23,7 @@ export interface HistoryOptions {
 
 /** So much is read at a time: it takes the event loop some milliseconds. */
 const CHUNK_BYTES = 2 ** 16;
-/** The beginnings of lines that tell whether a file has anything about an actor. */
+/** The beginnings of lines that show whether a file has anything about an actor. */
 const NAMES_ACTOR = '{"actor":';
 const NAMES_NODE = '{"record":';
 

@@ -18,7 +18,7 @@ import type { AgentContext } from '../types/agent-context.ts';
 export interface PodSourcesOptions {
   /** Whether the last good manifests are kept in the root folder, for a source that is broken at the next start. */
   readonly keepsLastGood?: boolean;
-  /** Gets the objects of manifests, before their pods are told of. */
+  /** Gets the objects of manifests, before their pods are passed on. */
   readonly objects?: LocalObjects | undefined;
 }
 

@@ -1,6 +1,6 @@
 /** Keeps beside the program what V8 has compiled of it: the next start has less to compile. */
 import { lstatSync, mkdirSync, statSync } from 'node:fs';
-// Older versions of Node, which are told that they are too old, have no such name in it.
+// Older versions of Node, which get a message that they are too old, do not export this name.
 import nodeModule from 'node:module';
 import { join } from 'node:path';
 import { errnoCode } from './system-errors.ts';

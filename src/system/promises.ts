@@ -1,6 +1,6 @@
 import { errorMessage, StateletError } from '../types/errors.ts';
 
-/** For work that nobody calls off. */
+/** For work that is never aborted. */
 export const NEVER_ABORTED = new AbortController().signal;
 
 /**

@@ -89,7 +89,7 @@ export function beforeEnd(act: () => void): () => void {
  * 24). A shell that takes the place of this process ends it without waiting.
  */
 export function endProcess(code: number): never {
-  // A process that is replaced tells no listener of its exit.
+  // A process that is replaced calls no listener for its exit.
   for (const act of lastActs) {
     try {
       act();

@@ -102,7 +102,7 @@ export interface EvictionPlugin {
   getEvictPods(question: PluginQuestion): Promise<GetEvictPodsAnswer<NamedPod>>;
 }
 
-/** How the memory of the machine is used, for the built-in eviction plugins. What the kernel does not tell is left out. */
+/** How the memory of the machine is used, for the built-in eviction plugins. Figures that the kernel does not have are left out. */
 export interface MachineMemory {
   readonly totalBytes: number;
   /** Not counting cached files, as `MemFree`. */

@@ -1,6 +1,6 @@
 /**
- * What parts of the agent tell of their work, for its metrics. A part gets them only where metrics are served; without them it measures
- * nothing. Each method costs about a microsecond and never throws.
+ * The measurements of the parts of the agent, for its metrics. A part gets them only where metrics are served; without them it measures nothing. Each
+ * method costs about a microsecond and never throws.
  */
 
 /** Ends a measurement. To be called once. */
@@ -100,7 +100,7 @@ export interface DraMeasurements {
   claimsInUse(all: number, byDriver: ReadonlyMap<string, number>): void;
 }
 
-/** What the parts of a node around its pods tell. */
+/** The measurements of the parts of a node around its pods. */
 export type NodeMeasurements = RuntimeMeasurements &
   CgroupMeasurements &
   VolumeMeasurements & {
@@ -157,7 +157,7 @@ export interface RequestedCondition {
   readonly dryrun: string;
 }
 
-/** Labels of Katalyst's metric: a pod that was told by a file that a plugin would have it evicted, or could not be told. */
+/** Labels of Katalyst's metric: a pod that got a notice of its eviction by a file, or whose notice failed. */
 export interface PodNotice {
   readonly state: 'succeeded' | 'failed';
   readonly pod_ns: string;
@@ -194,7 +194,7 @@ export interface PluginMeasurements {
   pluginPods(active: number, candidates: number): void;
   /** What came of a pass: the pods that are ended in it, and the conditions that plugins have reported. */
   pluginsDecided(victims: readonly PluginVictim[], conditions: readonly RequestedCondition[]): void;
-  /** The pods that a pass has told. */
+  /** The pods that a pass has notified. */
   podsNotified(notices: readonly PodNotice[]): void;
   /** The taints that the CustomNodeResource is to have for conditions, each time that they are compared. */
   cnrTaints(taints: readonly CnrTaint[]): void;
@@ -285,7 +285,7 @@ export interface DeviceMeasurements {
   allocated(resource: string): Stopwatch;
 }
 
-/** How the node comes and goes, and what it tells the API server. Times are Unix ms. */
+/** How the node starts and ends, and what it reports to the API server. Times are Unix ms. */
 export interface NodeLifeMeasurements {
   /** The status of a pod has changed. To be ended when the API server has it. */
   statusChanged(): Stopwatch;
@@ -296,7 +296,7 @@ export interface NodeLifeMeasurements {
   registrationBegan(atMs: number): void;
   /** The API server has made it: there was none. */
   registered(atMs: number): void;
-  /** The API server has been told that the node is ready. */
+  /** The API server knows that the node is ready. */
   nodeReady(atMs: number): void;
 }
 
@@ -312,7 +312,7 @@ export interface StartMeasurements {
   /** A pod has come that no node has begun. */
   awaited(uid: string): void;
   initContainerRan(uid: string, durationMs: number): void;
-  /** The API server knows that all containers of the pod run. May be told again. */
+  /** The API server knows that all containers of the pod run. May be called again. */
   started(uid: string, start: PodStart): void;
 }
 
@@ -332,7 +332,7 @@ export interface RequestMeasurements {
   webSocketAdmitted(path: string): void;
 }
 
-/** What the actors tell. */
+/** The measurements of the actors. */
 export interface AgentMeasurements extends PodMeasurements, ProbeMeasurements, PluginMeasurements {
   readonly turnover: TurnoverMeasurements;
   readonly resizes: ResizeMeasurements;

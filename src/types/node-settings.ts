@@ -293,7 +293,7 @@ export interface EvictionPluginSettings {
   readonly strictAuthentication: boolean;
   /** The file with the users that may register plugins. Empty: no plugin is asked for a token. */
   readonly usersFile: string;
-  /** Where pods that want to be told of evictions have a folder each. Empty: they get an event alone. */
+  /** Where pods that ask for notices of evictions have a folder each. Empty: they only get an event. */
   readonly noticesDir: string;
   /** Thresholds of the built-in plugins. */
   readonly builtIn: BuiltInSettings;

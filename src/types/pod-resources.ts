@@ -36,7 +36,7 @@ export interface HeldClaim {
 
 export interface HeldResources {
   readonly devices: readonly HeldDevices[];
-  /** CPUs that nobody else uses; of all that can be given out, those that are not reserved. */
+  /** Exclusive CPUs; for the allocatable ones, those that are not reserved. */
   readonly cpuIDs: readonly number[];
   readonly memory: readonly HeldMemory[];
 }

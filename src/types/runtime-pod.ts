@@ -50,7 +50,7 @@ export interface PodAllocation {
 export interface GivenResources {
   readonly container: ResourceRequirements;
   readonly pod?: ResourceRequirements | undefined;
-  /** The runtime was told something else since, and did not say that it was done: it may have that as well. */
+  /** The runtime has got other values since, and did not confirm them: the container may have these as well. */
   readonly isUncertain?: true;
 }
 
@@ -67,7 +67,7 @@ export interface RuntimeLimits {
 export interface KnownContainer {
   /** Its postStart hook has completed. */
   readonly hooked?: boolean;
-  /** What it was told to have since it was created. */
+  /** The resources that updates have given it since it was created. */
   readonly given?: GivenResources;
   /** By its startup probe and its readiness probe. */
   readonly started?: boolean;

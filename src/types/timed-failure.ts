@@ -1,4 +1,4 @@
-/** What an actor hears of a request that has failed. */
+/** The facts that an actor gets about a failed request. */
 export interface TimedFailure {
   readonly problem: string;
   /** Unix ms. */

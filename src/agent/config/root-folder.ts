@@ -18,7 +18,7 @@ export interface RootFolder {
   readonly path: string;
   /** How it was found, as the end of a sentence about it. */
   readonly origin: string;
-  /** Nobody has said which one, and there is none in the working folder. */
+  /** No flag or variable names one, and there is none in the working folder. */
   readonly isDefault: boolean;
   /** Why the folder in the working folder was not taken; undefined where there is none, or it was not looked for. */
   readonly passedOver?: string;

@@ -47,7 +47,7 @@ export class RecentEvents extends EventReports {
     return events;
   }
 
-  /** Hears of each event from now on. Returns the function that ends this. */
+  /** Calls the listener with each event, until the returned function is called. */
   watch(listener: (change: EventChange) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -9,7 +9,7 @@ import { isAbsence } from '../../system/system-errors.ts';
 export interface PathWatch {
   /** Whether an event has come since the watch began. */
   readonly changed: boolean;
-  /** The paths of files that were there no more at some moment since the watch began, as far as the kernel tells. */
+  /** The paths of files that were there no more at some moment since the watch began, as far as the kernel reports it. */
   readonly gone: Set<string>;
   /** Why the path cannot be watched. Undefined for a path that does not exist: its creation will be seen. */
   readonly failure: string | undefined;

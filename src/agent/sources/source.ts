@@ -18,7 +18,7 @@ export interface ManifestProblem {
   /** `spec.containers[0].image`; left out when the problem is not about one field. */
   readonly field?: string;
   readonly message: string;
-  /** A reader would wait there for ever: `/healthz` tells it as well as the log. */
+  /** A reader would wait there for ever: `/healthz` names it, as the log does. */
   readonly blocks?: boolean;
   /** Only the document or object that it is about is left out: the others of its manifest count. */
   readonly leavesOut?: true;

@@ -36,7 +36,7 @@ export function toXStateSource(machine: AnyStateMachine): string {
 
 type Named = Readonly<Record<string, unknown>>;
 
-/** What an action does elsewhere is not part of the chart; what it tells the machine itself is. */
+/** What an action does elsewhere is not part of the chart; what it sends to the machine itself is. */
 function actionText(action: unknown): string {
   if (isAssign(action)) return 'assign({})';
   const { type, event } = (action ?? {}) as { readonly type?: unknown; readonly event?: unknown };

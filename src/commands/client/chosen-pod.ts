@@ -73,7 +73,7 @@ export function notFound(
   return new StateletError('NotFound', `there is no pod "${name}" in namespace ${namespace}; ${mend}`);
 }
 
-/** `tell` hears which container was taken where several could be meant, as kubectl says it. */
+/** `tell` gets kubectl's message about which of several containers was taken. */
 export function chosenContainer(pod: Pod, name: string | undefined, tell: (line: string) => void): string {
   const names = containerNames(pod);
   if (name !== undefined) {

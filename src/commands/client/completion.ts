@@ -7,7 +7,7 @@ import { type DaemonConnection, withDaemon } from './daemon-connection.ts';
 import { kindOf, type ObjectType } from './named-objects.ts';
 import { COMPLETE, type Shell } from './shells.ts';
 
-/** Somebody waits at the keyboard. */
+/** Short, since a person waits at the keyboard. */
 const ANSWER_MS = 1_000;
 
 export function completionScript(shell: Shell): string {

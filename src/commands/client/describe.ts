@@ -29,7 +29,7 @@ export interface DescribeFlags extends FolderFlags, NamespaceFlags {
   readonly showEvents?: boolean;
 }
 
-/** Returns what to print; that there is none is told apart. Rejects with `NotFound` for one that is not there. */
+/** Returns what to print. A message about an empty list is separate. Rejects with `NotFound` for one that is not there. */
 export async function describe(
   words: readonly string[],
   flags: DescribeFlags,

@@ -118,7 +118,7 @@ export class Terminal {
     this.#input.setRawMode(true);
   }
 
-  /** Hears of the size now, and of each change. */
+  /** Called with the present size, and with each change. */
   onSize(listener: (size: Size) => void): void {
     this.#tell = () => {
       const { columns, rows } = this.#output;

@@ -27,7 +27,7 @@ const AGE_PERIOD_MS = 1000;
 const LOG_LINES_MAX = 1000;
 /** Enough for the stack of a defect. */
 const LAST_LINES_MAX = 20;
-/** What a terminal has that does not tell its size. */
+/** The assumed size of a terminal that does not report it. */
 const USUAL = { columns: 80, rows: 24 };
 
 const ENTER = '\u001b[?1049h\u001b[?25l';

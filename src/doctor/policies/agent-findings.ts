@@ -78,7 +78,7 @@ export function rootDirOf(agent: RunningAgent): string | undefined {
   return valueOf('--root-dir', agent);
 }
 
-/** Of the same runtime, as far as the command line tells: `unknown` where a file may name one. */
+/** Of the same runtime, as far as the command line shows it: `unknown` where a file may name one. */
 export function sharesRuntime(agent: RunningAgent, endpoint: string): 'yes' | 'no' | 'unknown' {
   const own = valueOf('--container-runtime-endpoint', agent);
   if (own !== undefined) return own === endpoint ? 'yes' : 'no';

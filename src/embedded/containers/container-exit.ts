@@ -27,7 +27,7 @@ export interface EndOfMain {
 export function exitAfter({ ending, isKilled, cgroup, oomKills }: EndOfMain): Exit {
   const finishedAt = Number(nowNs());
   if (!ending) {
-    // Its group has counted, though nobody was there.
+    // Its group has counted, even without a monitor.
     if (!cgroup?.hadOOMKill()) return { ...UNKNOWN_EXIT, finishedAt };
     return { exitCode: SIGKILL_EXIT_CODE, reason: OOM_KILLED, message: '', finishedAt };
   }

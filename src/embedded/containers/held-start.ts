@@ -1,6 +1,6 @@
 /**
- * Programs that are held before their first instruction: a shell waits until it is told to become the program. Meanwhile it is moved to
- * where the program is to run. Node has no call by which a new process begins elsewhere.
+ * Programs that are held before their first instruction: a shell waits for the order to become the program. Meanwhile it is moved to where the
+ * program is to run. Node has no call by which a new process begins elsewhere.
  */
 import type { Duplex } from 'node:stream';
 import { StateletError } from '../../types/errors.ts';

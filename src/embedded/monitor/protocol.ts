@@ -42,7 +42,7 @@ export interface MonitorMethods {
   resizeTerminal: Method<[streamsId: string, size: TerminalSize]>;
   /** The client has closed its end of the standard input. */
   endInput: Method<[streamsId: string]>;
-  /** What this monitor found damaged at its start, and has not told yet. */
+  /** Damage that this monitor found at its start, and has not reported yet. */
   takeFindings: Method<[], Finding[]>;
   ping: Method<[]>;
 }

@@ -179,7 +179,7 @@ class OutputStream {
       this.#through.once('end', resolve).once('close', resolve);
       this.#pipe.once('close', () => {
         this.#through.end();
-        // A stream without data does not tell its end to a client that does not read it.
+        // A stream without data does not pass its end on to a client that does not read it.
         if (this.#through.readableLength + this.#through.writableLength === 0) resolve();
       });
     });

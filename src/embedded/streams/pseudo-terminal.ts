@@ -72,7 +72,7 @@ export async function launchInTerminal(
   return { holder, identity };
 }
 
-/** Tells the terminal of a process its size; the system tells the processes in it by SIGWINCH. */
+/** Sets the size of the terminal of a process; the system notifies the processes in it by SIGWINCH. */
 export async function resizeTerminal(pid: number, { width, height }: TerminalSize): Promise<void> {
   const terminal = terminalOf(pid);
   if (terminal === undefined) return;
@@ -103,7 +103,7 @@ interface Shell {
   readonly start: () => void;
 }
 
-/** Resolves once the shell has told its pid. */
+/** Resolves once the shell has sent its pid. */
 async function awaitShell(holder: ChildProcess, command: string): Promise<Shell> {
   const complaints = new BoundedOutput();
   holder.stderr?.on('error', () => undefined).on('data', (chunk: Buffer) => complaints.add(chunk));

@@ -22,7 +22,7 @@ export interface SharedAccess {
   readonly gate: RequestGate;
 }
 
-/** A dead node hears neither answers nor errors. */
+/** A dead node gets neither answers nor errors. */
 const noAnswer = (): Promise<never> => new Promise(() => undefined);
 
 export class NodeClient implements ApiServer {
@@ -51,7 +51,7 @@ export class NodeClient implements ApiServer {
   }
 
   watch<T extends ApiObject>(collection: Collection, options: WatchOptions): Observable<WatchEvent<T>> {
-    // The reader of a dead node does not hear of the end either.
+    // The reader of a dead node does not get the end either.
     return concat(
       this.#shared.watches
         .watch<T>(collection, options)

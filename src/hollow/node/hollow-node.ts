@@ -29,7 +29,7 @@ export class HollowNode {
     this.#agent = new HollowAgent(this.#fleet, this.machine);
   }
 
-  /** The power is cut: the API server is told nothing. */
+  /** The power is cut: nothing is sent to the API server. */
   kill(): void {
     if (this.#isOff) return;
     this.#isOff = true;

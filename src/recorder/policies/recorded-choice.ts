@@ -10,10 +10,10 @@ import type { RecordedLife } from '../../agent/policies/why/why-gone.ts';
 
 /** A choice and the kill that follows from it are one step of the agent: they lie no further apart, also in a slow one. */
 const SAME_STEP_MS = 1_000;
-/** An agent that ends with its pods may take so long until each of them has been told. */
+/** An agent that ends with its pods may take so long until it has begun to end each. */
 const AGENT_END_MS = 600_000;
 
-/** Which transitions of the record may tell of a choice. */
+/** The transitions of the record that may contain a choice. */
 export interface ChoiceQuestion {
   readonly sinceMs: number;
   readonly untilMs: number;

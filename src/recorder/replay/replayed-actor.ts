@@ -23,14 +23,14 @@ export class ReplayedActor {
   readonly #stepper: Stepper;
   #snapshot: AnyMachineSnapshot | undefined;
   #obstacle: Obstacle = 'its beginning was not recorded';
-  /** Steps that the machine made for the latest event and that are not yet held against the record. */
+  /** Steps that the machine made for the latest event and that are not yet compared with the record. */
   #ahead: readonly Step[] = [];
   #event: EventObject = { type: '' };
   #latest: Transition | undefined;
   #isCut = false;
   /** It was put back: its context may not be the one that was recorded. */
   #isGuessed = false;
-  /** The latest event has been told to differ: what follows from it is not told again. */
+  /** A difference of the latest event was reported: what follows from it is not reported again. */
   #hasDiffered = false;
 
   constructor(machine: AnyStateMachine | undefined, stepper: Stepper) {

@@ -1,6 +1,6 @@
 /**
- * A machine that is stepped without an actor: guards and assigns run as in production, effects do not. What it did is told by the same
- * feed as in production, so that it can be held against what was recorded.
+ * A machine that is stepped without an actor: guards and assigns run as in production, effects do not. Its steps are emitted by the same feed as in
+ * production, so that they can be compared with the record.
  */
 import {
   type AnyActorScope,

@@ -1,6 +1,6 @@
 /**
- * The manifests that `statelet apply` writes: a file for each object in a folder of `--pods`, named after the object. Whoever looks into the
- * folder sees what was applied, and may change it there: the source reads it as any other manifest.
+ * The manifests that `statelet apply` writes: a file for each object in a folder of `--pods`, named after the object. The folder shows what was
+ * applied, and people may change it there: the source reads it as any other manifest.
  */
 import { createHash } from 'node:crypto';
 import { rm, stat } from 'node:fs/promises';
@@ -84,7 +84,9 @@ export class AppliedManifests {
     });
   }
 
-  /** The same of what pods refer to. Rejects with `NotFound`, and with `FailedPrecondition` for what is in a manifest of somebody. */
+  /**
+   * The same of what pods refer to. Rejects with `NotFound`, and with `FailedPrecondition` for an object in a manifest that `apply` has not written.
+   */
   async removeObject(object: ObjectName): Promise<void> {
     if (await this.remove(object)) return;
     const place = this.#foreignPlace(object);
@@ -112,7 +114,7 @@ export class AppliedManifests {
     return undefined;
   }
 
-  /** `place`: the file or folder in whose name problems are told. */
+  /** `place`: the file or folder that problems name. */
   async #objectOf(content: Buffer, place: string): Promise<ManifestObject> {
     const { nodeName } = this.#options;
     const { pods, objects, problems } = await readManifestPods(content, {
@@ -134,7 +136,7 @@ export class AppliedManifests {
     return only;
   }
 
-  /** What the file of the object has now. Rejects where somebody has put something else into it. */
+  /** The present content of the object's file. Rejects where `apply` has not written it. */
   async #formerObject(content: Buffer, file: string, object: ObjectName): Promise<ManifestObject> {
     const former = await this.#objectOf(content, file).catch(() => undefined);
     if (former !== undefined && idOf(former) === idOf(object)) return former;
@@ -142,7 +144,7 @@ export class AppliedManifests {
     throw new StateletError('FailedPrecondition', message);
   }
 
-  /** It has a manifest of somebody, and two files cannot have the same object. */
+  /** Another manifest has the object, and two files cannot have the same one. */
   #refuseForeign(object: ObjectName): void {
     const place = this.#removed.has(idOf(object)) ? undefined : this.#foreignPlace(object);
     if (place === undefined) return;

@@ -35,7 +35,7 @@ export class FollowedPluginSettings implements FollowedSettings {
   #config: Configured;
   /** What the cluster sets, on top of the configuration. */
   #layer: (ClusterLayer & { readonly origin: string }) | undefined;
-  /** As the log has told them. */
+  /** The settings that were logged last. */
   #told: readonly ExplainedPluginSetting[];
   #problem: string | undefined;
   #watches: readonly KernelWatch[] = [];

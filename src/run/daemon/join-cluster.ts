@@ -39,7 +39,7 @@ export interface PluginCluster {
   readonly pods: ApiServer;
   /** With the right to change taints, and to what Katalyst has for nodes, where such credentials are set. */
   readonly taints: ApiServer & ApiDiscovery;
-  /** The node's own object, as it was told last; undefined while it is not known, or is of another machine. */
+  /** The node's own object, as the server sent it last; undefined while it is not known, or is of another machine. */
   readonly node: () => Node | undefined;
   close(): void;
 }
@@ -137,7 +137,7 @@ export class Cluster {
     return this.#credentials.serving;
   }
 
-  /** Clients of their own: whoever sends requests to the node cannot hold up what the agent itself asks. */
+  /** Clients of their own: requests to the node cannot delay the agent's own requests. */
   openReviews(): ApiClients & { close(): void } {
     return openApiClients(this.#credentials.credentials, this.connection, {
       userAgent: USER_AGENT,
@@ -165,12 +165,12 @@ export class Cluster {
     return this.#clients.main;
   }
 
-  /** As it was told last; undefined while it is not known, or is of another machine. */
+  /** As the server sent it last; undefined while it is not known, or is of another machine. */
   ownNode(): Node | undefined {
     return this.#agent?.ownNode();
   }
 
-  /** As the API server has it, with all that this agent has told. Rejects where it does not answer. */
+  /** As the API server has it, with all writes of this agent. Rejects where it does not answer. */
   async writtenNode(): Promise<Node | undefined> {
     return this.#agent?.writtenNode();
   }

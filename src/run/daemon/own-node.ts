@@ -1,4 +1,4 @@
-/** The node's own object: what it is made from, and as it is now without an API server. Loaded in a cluster, or when somebody asks. */
+/** The node's own object: how it is made, and its present state without an API server. Loaded in a cluster, or for a request. */
 import type { StateletConfig } from '../../agent/config/config.ts';
 import { initialNode, type RegistrationSettings } from '../../agent/policies/node/initial-node.ts';
 import { buildNodeStatus, NO_EVENTS_SENT } from '../../agent/policies/node/node-status.ts';
@@ -43,7 +43,7 @@ export function registrationOf(config: StateletConfig, { os, arch }: OwnNodeFact
   };
 }
 
-/** As it would be registered. Nobody remembers since when its conditions hold: they have no times. */
+/** As it would be registered. The times of its conditions are not known: they have none. */
 export async function ownNode(
   context: AgentContext,
   config: StateletConfig,

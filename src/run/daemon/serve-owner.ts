@@ -90,7 +90,7 @@ export function routesOfOwner(
   });
 }
 
-/** A source that does not notice, as with a file system that does not tell, is not waited for longer. */
+/** A source that does not notice the change, as on a file system without events, is not waited for longer. */
 const NOTICE_MS = 5_000;
 
 /** Resolves when the condition holds, which is looked at whenever a pod has changed. */

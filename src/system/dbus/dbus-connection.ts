@@ -111,7 +111,7 @@ export class DBusConnection {
     this.#end('the agent has closed the connection');
   }
 
-  /** As the user of this process, which the kernel tells the peer. */
+  /** As the user of this process, which the peer gets from the kernel. */
   #authenticate(): void {
     const uid = Buffer.from(String(process.getuid?.() ?? 0)).toString('hex');
     this.#socket.write(`\0AUTH EXTERNAL ${uid}\r\n`);

@@ -63,7 +63,7 @@ export class GrpcClient {
     );
   }
 
-  /** Asks once and hears each answer. Resolves when the server ends them well. */
+  /** Asks once and passes on each answer. Resolves when the server ends them well. */
   listen<Q, A>(
     { name, path, request: { encode }, response }: Method<Q, A>,
     request: Q,
@@ -77,8 +77,8 @@ export class GrpcClient {
   }
 
   /**
-   * Asks once and hears many answers, each as bytes: of those that come faster than they can be looked at, only the latest. Resolves when
-   * the server ends the answer well.
+   * Asks once and passes on many answers, each as bytes: of those that come faster than they can be handled, only the latest. Resolves when the
+   * server ends the answer well.
    */
   watch<Q, A>(
     { name, path, request: { encode } }: Method<Q, A>,

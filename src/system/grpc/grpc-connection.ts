@@ -111,7 +111,7 @@ export class GrpcConnection {
     return answer;
   }
 
-  /** Hears each message of the answer. Resolves when the server has ended it well; rejects also with what `onMessage` throws. */
+  /** Passes on each message of the answer. Resolves when the server has ended it well; rejects also with what `onMessage` throws. */
   listen(exchange: Exchange, onMessage: (message: Buffer) => void): Promise<void> {
     const frames = new FrameReader(this.#options.answerBytesMax);
     return this.follow(exchange, (chunk) => frames.take(chunk).forEach(onMessage));

@@ -11,7 +11,7 @@ export interface ServedMethod {
   answer(request: Buffer): Promise<Buffer>;
 }
 
-/** What it throws is told with its kind as gRPC's code. */
+/** An error that it throws is sent with its kind as gRPC's code. */
 export function servedMethod<Q, A>(
   { path, request, response }: Method<Q, A>,
   answer: (request: Q) => Promise<A>,

@@ -14,7 +14,7 @@ import { isSuccess, parseObject, readBody, refusal, refusedAsHttp } from './read
 const JSON_TYPE = 'application/json';
 /** How often the server may answer one request with "ask again later" (Retry-After). */
 const POSTPONEMENTS_MAX = 10;
-/** How long the head of a stream may take: a server sends it before it has anything to tell. */
+/** How long the head of a stream may take: a server sends it before the first event. */
 const STREAM_HEAD_MAX_MS = 30_000;
 
 export interface ExchangeOptions {

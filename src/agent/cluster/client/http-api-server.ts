@@ -190,7 +190,7 @@ function watchQuery({ resourceVersion, timeoutSeconds, ...selectors }: WatchOpti
   });
 }
 
-/** An object as it is sent: the server wants to be told its kind. */
+/** An object as it is sent: the server requires its kind. */
 function withKind(resource: ApiResource, object: ApiObject): object {
   const { group, version, kind } = servedResource(resource);
   return { apiVersion: group === '' ? version : `${group}/${version}`, kind, ...object };

@@ -10,7 +10,7 @@ import {
 } from './http-request.ts';
 import { CUT } from './read-answer.ts';
 
-/** Until the server has told its limit. */
+/** Until the server has sent its limit. */
 const STREAMS_BEFORE_SETTINGS = 100;
 const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
 const SESSION_WINDOW_BYTES = 64 * 1024 * 1024;
@@ -136,7 +136,7 @@ export class Http2Connection implements HttpConnection {
   }
 
   #ping(): void {
-    // An answer that came while this process was busy is read before the peer is given up.
+    // An answer that came while this process was busy is read before the connection is closed.
     const giveUp = () => setImmediate(() => this.#giveUp());
     this.#pingTimer = setTimeout(giveUp, this.#options.pingTimeoutMs);
     this.#session.ping((error) => {

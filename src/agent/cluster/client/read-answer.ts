@@ -9,7 +9,7 @@ import type { HttpAnswer } from './http-request.ts';
 const SHOWN_CHARACTERS = 200;
 /** What a server of Go answers at a path that it does not have: that of a group of resources, for example. */
 const GO_NOT_FOUND = '404 page not found';
-/** A server that asks for a longer pause (Retry-After) is asked after this one: a node has to hear of its pods. */
+/** A server that asks for a longer pause (Retry-After) is asked after this one: a node must get the changes of its pods. */
 const RETRY_AFTER_MAX_MS = 5 * 60_000;
 export const CUT = 'the connection was closed before the answer was complete';
 /** Many times the list of all services of a large cluster, and less than the longest string of V8. */
@@ -89,7 +89,7 @@ export function readBody(answer: HttpAnswer): Promise<string> {
   });
   body.once('error', reject);
   body.once('close', cut);
-  // A stream of HTTP/2 is closed once all of it has come, although it still has to be read: only one that is destroyed tells no end.
+  // A stream of HTTP/2 is closed once all of it has come, although it still has to be read: only one that is destroyed has no end.
   if (body.destroyed) cut();
   return promise;
 }

@@ -20,5 +20,5 @@ function answerTo(task: CredentialsTask): CredentialsAnswer {
 process.once('message', (task: CredentialsTask) => {
   process.send?.(answerTo(task), () => endProcess(0));
 });
-// Without an agent nobody takes the answer.
+// Without an agent the answer is useless.
 process.once('disconnect', () => endProcess(0));

@@ -9,7 +9,7 @@ import { type Fields, fieldsOf, flagOf, textOf, textsOf } from './kubeconfig-fie
 const TIMEOUT_MS = 60_000;
 const OUTPUT_BYTES_MAX = 1024 ** 2;
 
-/** What `KUBERNETES_EXEC_INFO` tells of the cluster. */
+/** The cluster in `KUBERNETES_EXEC_INFO`. */
 export interface ExecCluster {
   readonly server: string;
   readonly 'tls-server-name'?: string;

@@ -1,4 +1,4 @@
-/** The ResourceSlices of this node, by which DRA drivers tell the cluster of their devices. The agent only deletes them. */
+/** The ResourceSlices of this node, by which DRA drivers publish their devices. The agent only deletes them. */
 import type { ResourceSlice } from '../../../types/kubernetes.ts';
 import { hasReason } from '../service/api-error.ts';
 import type { ApiServer } from '../service/api-server.ts';

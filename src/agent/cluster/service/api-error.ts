@@ -62,7 +62,7 @@ export function isExpired(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 410 || error.reason === 'Expired');
 }
 
-/** Whether two failed requests tell the same: each error begins with its request (`GET /api/v1/nodes/node-1: …`). */
+/** Whether two failed requests have the same problem: each error begins with its request (`GET /api/v1/nodes/node-1: …`). */
 export function isSameProblem(a: string | undefined, b: string | undefined): boolean {
   return withoutRequest(a) === withoutRequest(b);
 }

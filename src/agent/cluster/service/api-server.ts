@@ -88,7 +88,7 @@ export interface ApiClients {
   readonly heartbeats: ApiServer;
 }
 
-/** Hears how requests went. */
+/** Gets the results of requests. */
 export interface ConnectionObserver {
   /** The server answered, whatever it answered. */
   answered(): void;

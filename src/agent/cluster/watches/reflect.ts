@@ -20,7 +20,7 @@ export type WatchContext = WatchTiming & Pick<AgentContext, 'logger'>;
 export interface ReflectOptions<T extends ApiObject = ApiObject> extends Selectors, WatchTiming {
   /** The server ends a watch after this time or up to twice that, by chance. Default: 5 min. */
   readonly watchSecondsMin?: number;
-  /** After this time the end of a watch is followed by a list, which finds what the server forgot to tell. Default: an hour. */
+  /** After this time the end of a watch is followed by a list, which finds missed events. Default: an hour. */
   readonly relistAfterMs?: number;
   /** What is kept of an object. Default: all but its managed fields. */
   readonly keep?: (object: T) => T;

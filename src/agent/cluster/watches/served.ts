@@ -22,7 +22,7 @@ interface CustomResourceDefinition {
 
 /**
  * Resolves with true once the server has objects of that kind, which may be installed at any time: until then, their definition is watched. With
- * false where that is refused: then nobody tells of an installation. Rejects when the signal aborts.
+ * false where that is refused: then an installation is not noticed. Rejects when the signal aborts.
  */
 export async function isServedInTime(
   api: ApiDiscovery & ObjectReader,

@@ -36,7 +36,7 @@ function reservationIn(given: string): MemoryReservation | undefined {
   const limits = new Map<string, string>();
   for (const pair of list.split(',')) {
     const [, type, amount] = /^([^=]+)=([^=]+)$/u.exec(pair) ?? [];
-    // A second amount of the same kind cannot be told from the first one later.
+    // A second amount of the same kind could not be distinguished from the first one later.
     if (type === undefined || amount === undefined || limits.has(type)) return undefined;
     limits.set(type, amount);
   }

@@ -11,7 +11,7 @@ export interface RegisteredPlugin {
 
 /** A plugin that its handler serves, until it is closed. */
 export interface ServedPlugin {
-  /** Asked before it is told that it is registered: why it is not taken after all, since it has not proved who it is. */
+  /** Called before the plugin gets the answer that it is registered. Returns why it is refused after all, since it has not proved who it is. */
   verify?(signal: AbortSignal): Promise<string | undefined>;
   /** The socket is gone, or another plugin has its name. */
   close(): void;

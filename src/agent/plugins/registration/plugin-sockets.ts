@@ -26,7 +26,7 @@ const PAUSE_MS = 50;
 /** How often the folder is read where no event came: events can be lost. */
 const CHECK_MS = 20_000;
 const CHECK_UNWATCHED_MS = 1_000;
-/** So many sockets are told in one turn of the event loop: each is the beginning or the end of an actor. */
+/** So many sockets are reported in one turn of the event loop: each is the beginning or the end of an actor. */
 const NEWS_A_TURN = 25;
 
 /** Keys of problems that are not of one path. */
@@ -42,7 +42,7 @@ export class PluginSockets {
   readonly #isGuarded: boolean;
   readonly #timer: Timer;
   readonly #newsTimer: Timer;
-  /** What is still to be told, in this order. */
+  /** The news that is still to be reported, in this order. */
   readonly #news: { readonly tell: (path: string) => void; readonly path: string }[] = [];
   readonly #problems = new Map<string, string>();
   #sockets: ReadonlyMap<string, string> = new Map();
@@ -113,7 +113,7 @@ export class PluginSockets {
     this.#watches = watches;
   }
 
-  /** Only the parent folder's watch tells that the folder was removed or made again. */
+  /** Only the parent folder's watch shows that the folder was removed or made again. */
   #watchParent(): KernelWatch {
     const name = basename(this.#folder);
     return kernelWatch(dirname(this.#folder), (_, file) => {

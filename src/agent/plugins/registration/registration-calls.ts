@@ -1,4 +1,4 @@
-/** What a plugin is asked and told when it registers, each with a time limit. */
+/** The calls to a plugin when it registers, each with a time limit. */
 import {
   GET_INFO_LIMIT_MS,
   NOTIFY_LIMIT_MS,

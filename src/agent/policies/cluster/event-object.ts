@@ -1,4 +1,4 @@
-/** The objects that events are about, as the API server is told of them. */
+/** The objects that events are about, as the API server gets them. */
 import type { PodReference } from '../../../types/event-recorder.ts';
 import type { CoreEvent, Pod, PodSpec } from '../../../types/kubernetes.ts';
 import { rfc3339 } from '../formats/time.ts';

@@ -29,7 +29,7 @@ export interface EventReportsParts {
   readonly otherName: (nanoseconds: bigint) => string;
 }
 
-/** Makes events of the API of what is told of the node and its pods: equal ones are one event with a count. */
+/** Makes events of the API from events of the node and its pods: equal ones are one event with a count. */
 export abstract class EventReports implements EventRecorder, NodeEventRecorder {
   readonly #parts: EventReportsParts;
   readonly #correlator = new EventCorrelator();

@@ -21,7 +21,7 @@ export interface CpuFacts {
   readonly coreId: number;
   readonly packageId: number;
   readonly node: number;
-  /** The CPUs that share its last cache: `0-7`. Undefined where the kernel does not tell. */
+  /** The CPUs that share its last cache: `0-7`. Undefined where the kernel does not report it. */
   readonly cacheCpus: string | undefined;
 }
 

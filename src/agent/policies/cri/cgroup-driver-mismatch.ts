@@ -70,7 +70,7 @@ interface Runtime {
   readonly options?: { readonly SystemdCgroup?: unknown } | null;
 }
 
-/** The cgroup driver of the default handler; undefined where this text does not tell it, for example for another runtime than runc. */
+/** The cgroup driver of the default handler; undefined where this text does not have it, for example for another runtime than runc. */
 export function cgroupDriverIn(config: string): 'cgroupfs' | 'systemd' | undefined {
   const { defaultRuntimeName = '', runtimes = {} } = parsed(config)?.containerd ?? {};
   const runtime = Object.hasOwn(runtimes, defaultRuntimeName) ? runtimes[defaultRuntimeName] : undefined;

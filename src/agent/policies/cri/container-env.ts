@@ -73,10 +73,10 @@ export function containerEnv(
   return Array.from(env, ([key, value]) => ({ key, value }));
 }
 
-/** As many are told of: a message in a status stays short. */
+/** As many are named: a message in a status stays short. */
 const MISSING_MAX = 10;
 
-/** What the variables refer to and does not exist. The kubelet tells of the first alone; whoever has to make it wants to know of all. */
+/** Missing objects to which the variables refer. The kubelet names the first alone; people who must make them want to know all. */
 class MissingReferences {
   readonly #problems = new Set<string>();
 

@@ -36,7 +36,7 @@ export function choiceText(all: readonly LookedAt[]): string | undefined {
   return choices.length === 0 ? undefined : choices.join(' or ');
 }
 
-/** For the start of an agent that was not told which runtime to use; undefined where there is no socket. */
+/** For the start of an agent without a setting for the runtime; undefined where there is no socket. */
 export function startText(all: readonly LookedAt[]): string | undefined {
   const there = all.filter(({ found }) => found !== undefined);
   if (there.length === 0) return undefined;

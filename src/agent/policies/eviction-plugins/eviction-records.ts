@@ -1,4 +1,4 @@
-/** What plugins are told of the candidates for a threshold: their disruption budgets, and what was evicted of their owners here. */
+/** The records of candidates that plugins get with a threshold: their disruption budgets, and what was evicted of their owners here. */
 import type { EvictionBucket, EvictionRecord } from '../../../types/eviction-plugin.ts';
 import type { LabelSelector, Pod } from '../../../types/kubernetes.ts';
 import { matchesSelector } from '../volumes/object-files.ts';

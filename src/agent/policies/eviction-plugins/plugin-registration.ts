@@ -37,8 +37,8 @@ export type OfferVerdict =
 type OfferChecks = ReadonlyMap<string, { readonly problemOf: (offer: PluginOffer) => string | undefined }>;
 
 /**
- * `socket`: the path at which the plugin was asked. A plugin without an endpoint of its own serves at the same socket. As with the kubelet,
- * a plugin of a type that has no handler is told so.
+ * `socket`: the path at which the plugin was asked. A plugin without an endpoint of its own serves at the same socket. As with the kubelet, a plugin
+ * of a type without a handler is refused.
  */
 export function judgeOffer(offer: PluginOffer, socket: string, handlers: OfferChecks): OfferVerdict {
   const name = shown(offer.name);

@@ -28,7 +28,7 @@ export interface PluginChoice {
   readonly queued: readonly RuledPod[];
   /** Pods that are being ended for plugins already. A shorter grace period counts for them. */
   readonly underWay: readonly RuledPod[];
-  /** Candidates that want to be told instead of being chosen, whatever else becomes of them. */
+  /** Candidates that ask for a notice instead of being chosen, whatever else happens to them. */
   readonly notified: readonly RuledPod[];
   /** What plugins in dry run have named. These pods are not ended for them. */
   readonly dryRun: readonly RuledPod[];

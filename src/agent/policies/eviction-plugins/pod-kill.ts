@@ -91,7 +91,7 @@ export function killRemedy(pod: Pod, killer: PodKillerName): string {
   );
 }
 
-/** The reason of the event on a pod that wants to be told instead of being chosen. */
+/** The reason of the event on a pod that asks for a notice instead of being chosen. */
 export const EVICTION_NOTIFIED = 'EvictionNotified';
 
 export function noticeMessage({ plugin, reason }: Pick<RuledPod, 'plugin' | 'reason'>): string {

@@ -36,7 +36,7 @@ export function isEvictable(pod: Pod): boolean {
   return level !== 'system_cores' && !isCriticalPod(pod);
 }
 
-/** Whether the pod wants to be told instead of being chosen among the candidates. */
+/** Whether the pod asks for a notice instead of being chosen among the candidates. */
 export function wantsNotice({ metadata: { annotations } }: Pod): boolean {
   return annotations?.[SOFT_EVICT_NOTIFY_ANNOTATION]?.toLowerCase() === 'true';
 }

@@ -1,18 +1,18 @@
-/** How much the node has left, as a record and a page keep it over time: told again when it has changed noticeably. */
+/** How much the node has left, as a record and a page keep it over time: recorded again when it has changed noticeably. */
 import { quantityValue } from '../formats/quantity.ts';
 import type { PressureFigure } from '../../../types/page-views.ts';
 import type { Observations } from './observations.ts';
 import type { EvictionSignal } from './signals.ts';
 import { isHardThreshold, type Threshold, thresholdQuantity } from './thresholds.ts';
 
-/** What was told of a signal last. */
+/** The figure of a signal that was recorded last. */
 export interface ToldFigure {
   readonly figure: PressureFigure;
   readonly atMs: number;
 }
 export type ToldFigures = ReadonlyMap<string, ToldFigure>;
 
-/** Of these it is also told how much is left where no threshold asks for it. */
+/** The amounts left of these are recorded even without a threshold. */
 const OF_NODE: readonly EvictionSignal[] = [
   'memory.available',
   'nodefs.available',
@@ -42,7 +42,7 @@ export function pressureFigures(
   });
 }
 
-/** Those that have changed noticeably since they were told, or were told long ago. */
+/** Figures that have changed noticeably since they were recorded, or were recorded long ago. */
 export function newsOfFigures(
   figures: readonly PressureFigure[],
   told: ToldFigures,

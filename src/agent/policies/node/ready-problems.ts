@@ -5,7 +5,7 @@ import type { RuntimeCondition, RuntimeStatus } from '../../../types/cri.ts';
 /** A runtime that has not been ready for this long is down (the kubelet's value). */
 const RUNTIME_DOWN_MS = 30_000;
 
-/** What was last heard of the container runtime. */
+/** The last known state of the container runtime. */
 export interface RuntimeHealth {
   /** Its last answer; undefined before the first one. */
   readonly status: RuntimeStatus | undefined;

@@ -165,7 +165,7 @@ function wantedNetworkMode(pod: Pod): 'NODE' | 'POD' {
   return pod.spec.hostNetwork === true ? 'NODE' : 'POD';
 }
 
-/** An undefined address does not count as missing: such a runtime tells no addresses at all. */
+/** An undefined address does not count as missing: such a runtime reports no addresses at all. */
 function lacksAddress(pod: Pod, sandbox: RuntimeSandboxStatus): boolean {
   return pod.spec.hostNetwork !== true && sandbox.ip === '';
 }

@@ -253,7 +253,7 @@ function volumeMounts(
   };
 }
 
-/** Whether mounts below this one are read-only too. The runtime tells; what the spec asks for does not count. */
+/** Whether mounts below this one are read-only too. The runtime's answer counts, not the spec. */
 function recursiveReadOnly(mountPath: string, instance: RuntimeContainerStatus | undefined): string {
   const isRecursive = instance?.recursiveReadOnlyMounts?.includes(containerMountPath(mountPath)) === true;
   return isRecursive ? 'Enabled' : 'Disabled';

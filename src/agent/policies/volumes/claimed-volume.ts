@@ -202,7 +202,7 @@ export function claimsOf(pod: Pod): readonly Volume[] {
   return usedVolumes(pod).filter((volume) => claimNameOf(pod, volume) !== undefined);
 }
 
-/** The claim of an `ephemeral` volume is made for one pod. A claim that only has the same name may hold somebody's data. */
+/** The claim of an `ephemeral` volume is made for one pod. A claim that only has the same name may hold other data. */
 function isMadeFor({ metadata }: Pod, claim: PersistentVolumeClaim): boolean {
   const owner = claim.metadata?.ownerReferences?.find(({ controller }) => controller === true);
   return owner?.uid === metadata.uid && claim.metadata?.namespace === metadata.namespace;

@@ -122,7 +122,7 @@ function waiting(
   return `cannot start ${place}: ${reason}${colon(message)}${next}`;
 }
 
-/** What the pod needs before its first container and does not have. Events stay when what they tell of has come: the last sync knows better. */
+/** What the pod needs before its first container and does not have. Events stay when the missing thing exists by now: the last sync knows better. */
 function lackingBefore(facts: ObstacleFacts): string | undefined {
   if (hasStarted(facts)) return undefined;
   const { reason: failure = '', message = '' } = latest(facts, Object.keys(BEFORE_CONTAINERS)) ?? {};
@@ -235,7 +235,7 @@ function gateObstacle({ pod, status }: ObstacleFacts): Obstacle | undefined {
   return gate && { text: `runs, but is not ready: its condition ${gate.conditionType} is not True` };
 }
 
-/** A container is not told of it: it runs on with the device. */
+/** The container does not notice it: it runs on with the device. */
 function deviceObstacle({ status }: ObstacleFacts): Obstacle | undefined {
   const [first] = unhealthyDevices(status);
   if (first === undefined) return undefined;

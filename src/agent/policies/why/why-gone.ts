@@ -26,7 +26,7 @@ export interface RecordedLife {
   /** The last state that is recorded, and since when, in Unix milliseconds. */
   readonly state: string;
   readonly sinceMs: number;
-  /** Undefined where nothing has told it to end. */
+  /** Undefined where nothing has ended it. */
   readonly end: RecordedEnd | undefined;
 }
 

@@ -36,7 +36,7 @@ export interface PodWhyFacts {
   readonly podWait?: PodWait | undefined;
   /** Other pods are ending so that it may have what its resize asks for. */
   readonly resizeDelay?: StartDelay | undefined;
-  /** Who holds what the pod lacks; undefined where nobody does. */
+  /** Which pods hold what the pod lacks; undefined where none does. */
   readonly heldOf?: (lack: Lack) => string | undefined;
   readonly rejection: Rejection | undefined;
   /** What the part that ended the pod says of it. */

@@ -17,7 +17,7 @@ export class CgroupTree {
   readonly version: CgroupVersion;
   readonly hierarchies: readonly CgroupHierarchy[];
   readonly #logger: Pick<Logger, 'warn'>;
-  /** What a warning has told already. */
+  /** The warnings that were logged already. */
   readonly #warned = new Set<string>();
 
   /** Throws FailedPrecondition where no cgroups are mounted, or a controller of `needed` is missing. */

@@ -43,7 +43,7 @@ function enableControllers(tree: CgroupTree, path: string, needed: readonly stri
   const refusals = enable(file, missing.filter(isOffered));
   const fatal = refusals.filter(({ controller }) => needed.includes(controller));
   if (fatal.length > 0) throw new StateletError('FailedPrecondition', refusalText(file, fatal), fatal[0]);
-  // Below a group that does not pass a controller on, no group has it: the first one is told.
+  // Below a group that does not pass a controller on, no group has it: only the first one is reported.
   if (refusals.length > 0)
     tree.warnOnce(file, `${refusalText(file, refusals)}; pods run without the limits of it`);
 }

@@ -11,7 +11,7 @@ import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts
 
 /** The sockets at which systemd takes calls, the best first. */
 export interface SystemdSockets {
-  /** systemd's own, for root. It needs no message bus, and tells at once when systemd executes itself anew. */
+  /** systemd's own, for root. It needs no message bus, and shows at once when systemd executes itself anew. */
   readonly direct: string;
   /** The message bus: all there is for an agent in a container that has only this mounted. */
   readonly bus: string;
@@ -24,7 +24,7 @@ export interface SystemdManagerOptions {
 }
 
 const PATIENCE_MS = 30_000;
-/** A connection that is not used is closed: systemd tells it of every change of a unit. */
+/** A connection that is not used is closed: systemd would send it every change of a unit. */
 const IDLE_MS = 10_000;
 /** systemd takes about half a second to execute itself anew. */
 const RETRY_MS = [50, 200, 500, 1000];

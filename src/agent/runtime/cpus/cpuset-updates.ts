@@ -37,8 +37,8 @@ export class CpusetUpdates {
   readonly #context: AgentContext;
   readonly #parts: CpusetUpdatesParts;
   /**
-   * The last cpuset that the runtime was told for each container, by the UID of its pod and its name. A new instance replaces the
-   * entry of the one before. Containers of a former agent have no entry: they are updated.
+   * The last cpuset that the runtime got for each container, by the UID of its pod and its name. A new instance replaces the entry of the one before.
+   * Containers of a former agent have no entry: they are updated.
    */
   readonly #known = new Map<string, Map<string, KnownCpuset>>();
   #pods: NodeView['pods'] | undefined;

@@ -35,7 +35,7 @@ export async function readMachine(systemDir: string): Promise<Machine> {
       read(`cpu/cpu${cpu}/${LAST_CACHE}`),
     ]);
     const node = nodeOf.get(cpu) ?? 0;
-    // Virtual machines may not tell: then each CPU is a core of one socket.
+    // Virtual machines may have no topology: then each CPU is a core of one socket.
     facts.push({ cpu, coreId: number(coreId, cpu), packageId: number(packageId, 0), node, cacheCpus });
   }
   const numa = ids.length > 0 ? { ids, distances } : { ids: [0], distances: [[10]] };

@@ -81,7 +81,7 @@ export function runtimeStatus(context: CallContext): RuntimeService['status'] {
   };
 }
 
-/** Undefined where it cannot be known. containerd tells it since 2.0, CRI-O since 1.28. */
+/** Undefined where it is not known. containerd reports it since 2.0, CRI-O since 1.28. */
 async function cgroupDriver(
   context: CallContext,
   options: CallOptions,

@@ -4,7 +4,7 @@ import { type FoundRuntime, type LookedAt, USUAL_SOCKETS } from '../../policies/
 import { errnoCode } from '../../../system/system-errors.ts';
 import { errorKind, errorMessage } from '../../../types/errors.ts';
 
-/** A socket that nobody serves any more answers at once; one whose server hangs does not. */
+/** A socket without a server fails at once; one whose server hangs does not. */
 const PATIENCE_MS = 1_000;
 /** A runtime may say anything of itself. */
 const TEXT_MAX = 100;

@@ -118,7 +118,7 @@ export class DeviceManager implements HintProvider {
     return this.#records.counts();
   }
 
-  /** By resource and NUMA node, as PodResources tells it. */
+  /** By resource and NUMA node, as in PodResources. */
   readonly heldResources = (uid: string, container: string): readonly HeldDevices[] =>
     this.#heldBy(uid, container).flatMap(({ resource, byNode }) =>
       Array.from(byNode, ([node, ids]) => heldOnNode(resource, node, ids)),

@@ -191,7 +191,7 @@ export class DraNode implements PodWaits {
     return statuses.length === 0 ? undefined : statuses;
   }
 
-  /** As PodResources tells it: each claim of the container as a whole. */
+  /** As in PodResources: each claim of the container as a whole. */
   heldClaims(pod: Pod, container: Container): readonly HeldClaim[] {
     return [...containerClaims(pod, container).keys()].flatMap((name) => this.#claim(pod, name) ?? []);
   }

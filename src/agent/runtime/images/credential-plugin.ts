@@ -59,7 +59,7 @@ export class CredentialPlugin {
   /** Those who ask the same at the same time share a process. */
   readonly #asking = new Map<string, Promise<PluginAnswer>>();
   readonly #closing = new AbortController();
-  /** The problem that was told last. */
+  /** The problem that was logged last. */
   #reported: string | undefined;
 
   constructor(context: AgentContext, provider: CredentialProvider, surroundings: PluginSurroundings) {
@@ -186,7 +186,7 @@ export class CredentialPlugin {
     return answer;
   }
 
-  /** Once for each problem: a pull that fails is tried again and again. */
+  /** Logs each problem once: a pull that fails is tried again and again. */
   #tell(image: string, problem: string): void {
     if (this.#reported === problem) return;
     this.#reported = problem;

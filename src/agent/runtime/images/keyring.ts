@@ -178,7 +178,7 @@ export async function podCredentials(
 /** The kubelet's reason for Secrets that it has not got. */
 const REASON = 'FailedToRetrieveImagePullSecret';
 
-/** Reads the Secrets that pods name in `imagePullSecrets`. One that is missing or malformed is told, and the pull goes on. */
+/** Reads the Secrets that pods name in `imagePullSecrets`. A missing or malformed one is reported, and the pull goes on. */
 export class PullSecretReader {
   readonly #context: AgentContext;
   readonly #objects: Pick<ApiObjects, 'secret'>;

@@ -177,7 +177,7 @@ export async function imageVolumesProblem(
   return capabilities.imageVolumesProblem();
 }
 
-/** What containers are told of the addresses of their pod and its node. */
+/** The addresses of a pod and its node for its containers. */
 export function downwardAddresses(
   pod: Pod,
   podStatus: RuntimePodStatus,

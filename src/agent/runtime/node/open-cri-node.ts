@@ -161,7 +161,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
   };
 }
 
-/** Each status of the runtime tells what it can do. */
+/** Each status of the runtime has its capabilities. */
 function teaching(runtime: RuntimeService, capabilities: RuntimeCapabilities): RuntimeService {
   return {
     ...runtime,
@@ -273,7 +273,7 @@ async function openCpusets(
 /** At the start, for a runtime that does not answer. */
 const PATIENCE_MS = 2_000;
 
-/** As the runtime tells. A runtime that is down, or does not tell it: as configured, until it tells. */
+/** As the runtime reports it. If the runtime is down, or does not report it: as configured, until it does. */
 async function cgroupDriver(runtime: RuntimeService, settings: NodeSettings): Promise<CgroupDriverName> {
   const signal = AbortSignal.timeout(PATIENCE_MS);
   const status = await runtime.status({ signal, asksCgroupDriver: true }).catch(() => undefined);

@@ -61,7 +61,7 @@ const WHAT_FAILED: Readonly<Record<PrepareError['reason'], string>> = {
 /** The node cannot be made ready for a pod. `reason` is the reason of the pod's event. */
 export class PrepareError extends Error {
   readonly reason: 'FailedMount' | 'FailedCreatePodContainer' | 'FailedPrepareDynamicResources';
-  /** Whether the pod's events tell it already. */
+  /** Whether the pod has an event about it already. */
   readonly isTold: boolean;
   /** Trying again cannot help: the pod is to fail. */
   readonly rejection: Rejection | undefined;

@@ -1,4 +1,4 @@
-/** Takes the cgroup driver that the runtime tells, and says where the runtime has another one than the agent. */
+/** Takes the cgroup driver that the runtime reports, and finds a runtime whose driver is not the agent's. */
 import { driverProblemIn, impossibleDriver, wrongDriver } from '../../policies/cri/cgroup-driver-mismatch.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import type { PodSandbox, RuntimeCondition, RuntimeStatus, ToldCgroupDriver } from '../../../types/cri.ts';

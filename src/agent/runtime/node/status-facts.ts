@@ -43,7 +43,7 @@ export interface StatusFactsParts extends Pick<AdmissionSettings, 'podsPerCore' 
   readonly port: number;
   /** -1: no limit. */
   readonly maxImages: number;
-  /** Of this machine, not as the API server has them: these are what it is told. */
+  /** Facts of this machine, not those of the API server, which gets these. */
   readonly facts: OwnNodeFacts;
   /** What device plugins serve. */
   readonly devices?: (() => PluginResources) | undefined;
@@ -65,7 +65,7 @@ const RESIZING_FEATURES: readonly string[] = [
   'InPlacePodVerticalScalingInitContainers',
 ];
 
-/** How long the first report waits for DNS, and somebody who asks once for the runtime, too. Addresses that come later are in a later report. */
+/** How long the first report waits for DNS, and a single question for the runtime, too. Addresses that come later are in a later report. */
 const FIRST_ADDRESSES_MS = 5_000;
 
 /** What the machine says of itself. */
@@ -114,7 +114,7 @@ export class StatusFacts {
     return facts;
   }
 
-  /** The facts of now, for somebody who asks once: with what DNS and the runtime answer within some seconds. */
+  /** The present facts for a single question: with the answers of DNS and the runtime within some seconds. */
   static async once(
     context: AgentContext,
     parts: StatusFactsParts,

@@ -1,6 +1,6 @@
 /**
- * The pod lifecycle event generator (PLEG): knows what the runtime holds of each pod and tells which pods have changed. An
- * event of the runtime is a hint: it leads to a read of that pod. A relist finds the changes that had no event.
+ * The pod lifecycle event generator (PLEG): knows what the runtime holds of each pod and emits which pods have changed. An event of the runtime is a
+ * hint: it leads to a read of that pod. A relist finds the changes that had no event.
  */
 import { type Observable, Subject, type Subscription } from 'rxjs';
 import { emptyRuntimePodStatus, isEmpty, isRunning } from '../../policies/cri/runtime-pod-status.ts';
@@ -51,12 +51,12 @@ export class Pleg {
     this.#timer = new Timer(context.clock);
   }
 
-  /** The UIDs of pods that have changed. A change that an effect has read itself is not told. */
+  /** The UIDs of pods that have changed. A change that an effect has read itself is not emitted. */
   get changes(): Observable<string> {
     return this.#changes;
   }
 
-  /** Begins to tell changes. The caller has relisted before. */
+  /** Begins to emit changes. The caller has relisted before. */
   start(): void {
     this.#running = true;
     const withoutHints = () => this.#relistOften();
@@ -245,7 +245,7 @@ export class Pleg {
     if (hasChanged) this.#changes.next(after.uid);
   }
 
-  /** Called after the change was told: a subscriber may ask for the pod's last status. */
+  /** Called after the change was emitted: a subscriber may ask for the pod's last status. */
   #forgetIfEmpty({ holders, status }: PodRecord): void {
     if (holders === 0 && isEmpty(status)) this.#records.delete(status.uid);
   }

@@ -6,7 +6,7 @@ import type { TurnoverMeasurements } from '../../../types/measurements.ts';
 /** How a runtime's refusal to mount an image begins (CRI's `ErrImageVolumeMountFailed`). */
 const MOUNT_FAILED = 'ImageVolumeMountFailed';
 
-/** Creates a container, and tells the measurements of the images that it mounts. */
+/** Creates a container, and measures the mounts of its images. */
 export async function measuredImageVolumes<T>(
   turnover: Pick<TurnoverMeasurements, 'imageVolumesRequested' | 'imageVolumesMounted'> | undefined,
   { pod, container }: { readonly pod: Pod; readonly container: Container | EphemeralContainer },

@@ -111,7 +111,7 @@ export class PodResizer implements Resizer {
       return undefined;
     } catch (error) {
       signal.throwIfAborted();
-      // It is certain what the others have. Where the pod's own cgroup has failed, all is told again.
+      // The resources of the others are certain. Where the pod's own cgroup has failed, everything is sent again.
       const { told, uncertain, hasBegun } = resize;
       const others = [...given.keys()].filter((id) => id !== told && !uncertain.has(id));
       this.#note(resize, hasBegun && told === undefined ? [] : others, certain);
@@ -216,7 +216,7 @@ export class PodResizer implements Resizer {
     return this.#write(resize, 'cpu', { cpuShares: resize.wanted.cpuShares });
   }
 
-  /** The runtime is told first, and may refuse. If the cgroup cannot be written, it is told that the former values stay. */
+  /** The runtime gets the values first, and may refuse. If the cgroup cannot be written, it gets the former values again. */
   async #write(resize: Resize, resource: ResizedResource, resources: CgroupResources): Promise<void> {
     const { runtime, cgroups } = this.#parts;
     const { pod, sandboxId } = resize;

@@ -25,7 +25,7 @@ export class RuntimeCapabilities {
     return this.#handlers.find(({ name }) => name === handler)?.features ?? NO_FEATURES;
   }
 
-  /** Why images cannot be mounted, if the runtime is known not to support it. CRI tells it only by the version. */
+  /** Why images cannot be mounted, if the runtime is known not to support it. CRI shows it only by the version. */
   async imageVolumesProblem(): Promise<StateletError | undefined> {
     const { runtimeName, runtimeVersion } = await this.#runtime.version();
     if (runtimeName !== 'containerd' || isAtLeast(runtimeVersion, CONTAINERD_WITH_IMAGE_VOLUMES))

@@ -105,7 +105,7 @@ export function memoryCapacity(meminfo: string | undefined): number {
 
 export type SwapUsage = Omit<SwapStats, 'time'>;
 
-/** Of the whole machine. Undefined if the kernel does not tell. */
+/** Of the whole machine. Undefined if the kernel has no such figures. */
 export function machineSwap(meminfo: string | undefined): Required<SwapUsage> | undefined {
   if (meminfo === undefined || valueOf(meminfo, 'SwapTotal:') === undefined) return undefined;
   const swapAvailableBytes = meminfoBytes(meminfo, 'SwapFree');

@@ -15,7 +15,7 @@ export function networkLinks(root: string): readonly NetworkLink[] {
   const names = namesIn(folder).filter((name) => has(name, 'device') || has(name, 'bonding'));
   return names.slice(0, LINKS_MAX).map((name) => {
     const read = (file: string) => readSmallFile(join(folder, name, file))?.trim();
-    // Of an interface that is down the kernel refuses to tell.
+    // The kernel refuses to read it for an interface that is down.
     const carrier = read('carrier');
     return {
       name,

@@ -53,7 +53,7 @@ export class NodeFigures {
     };
   }
 
-  /** Of the whole machine. Undefined if the kernel does not tell. */
+  /** Of the whole machine. Undefined if the kernel has no such figures. */
   pressure(resource: 'cpu' | 'memory' | 'io'): PSIStats | undefined {
     return pressureIn(readSmallFile(this.#proc(`pressure/${resource}`)));
   }

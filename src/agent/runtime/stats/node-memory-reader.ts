@@ -84,7 +84,7 @@ export class NodeMemoryReader implements NodeMemoryFigures {
     };
   }
 
-  /** Node.js does not tell the size of a page. It stands with the memory areas of a process. */
+  /** Node.js does not have the size of a page. It is read from the memory areas of a process. */
   #pageBytes(): number {
     this.#knownPageBytes ??=
       1024 * Number(/^KernelPageSize: +(\d+) kB$/m.exec(this.#proc('self/smaps') ?? '')?.[1] ?? 0) ||

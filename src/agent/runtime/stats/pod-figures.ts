@@ -23,7 +23,7 @@ export interface PodSources {
   readonly rates: CpuRates;
   /** Undefined if there are no cgroups. */
   readonly groups: CgroupStats | undefined;
-  /** Undefined if the kernel does not tell. */
+  /** Undefined if the kernel has no such figures. */
   readonly machineSwap: Required<SwapStats> | undefined;
   /** The groups of pods, by UID. */
   readonly groupOf: ReadonlyMap<string, string>;

@@ -70,7 +70,7 @@ export interface StatsProvider {
   nodeCpu(): Promise<NodeCpuFigures>;
   /** Reads the kernel's files. */
   networkLinks(): Promise<readonly NetworkLink[]>;
-  /** Which of the node's file systems are the same one. Rejects if the runtime does not tell. */
+  /** Which of the node's file systems are the same one. Rejects if the runtime does not answer. */
   diskLayout(): Promise<DiskLayout>;
   /** Resolves when no measurement is under way. */
   close(): Promise<void>;

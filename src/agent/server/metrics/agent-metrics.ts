@@ -1,4 +1,4 @@
-/** What the parts of the agent tell of their work, as the kubelet's metrics. */
+/** The measurements of the parts of the agent, as the kubelet's metrics. */
 import type {
   Measurements,
   PluginCall,
@@ -297,7 +297,7 @@ export class AgentMetrics implements Measurements {
     this.#pluginAnswers.add({ plugin, call, result });
   }
 
-  /** Whoever is refused can come again under any name: such names are not kept. */
+  /** A plugin that is refused can come again under any name: such names are not kept. */
   pluginValidated(labels: PluginValidation): void {
     const isTaken = labels.valid === 'true' || labels.strict === 'false';
     this.#pluginValidations.add({ ...labels, ...(!isTaken && { name: '' }) });

@@ -1,4 +1,4 @@
-/** How the node starts, shuts down, and tells the API server of its pods, as the kubelet's metrics. */
+/** How the node starts, shuts down, and reports its pods to the API server, as the kubelet's metrics. */
 import { uptime } from 'node:os';
 import type { NodeLifeMeasurements, Stopwatch } from '../../../types/measurements.ts';
 import { MetricSet } from './counters.ts';

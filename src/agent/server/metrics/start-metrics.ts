@@ -1,4 +1,4 @@
-/** How long pods of the API server take from their creation until it knows that they run, as the kubelet tells it. */
+/** How long pods of the API server take from their creation until it knows that they run, as the kubelet measures it. */
 import type { PodStart, StartMeasurements, Stopwatch } from '../../../types/measurements.ts';
 import { MetricSet, START_BOUNDS } from './counters.ts';
 import type { Metric } from './metric-text.ts';

@@ -14,11 +14,11 @@ export interface Service {
   admit?(raw: IncomingMessage, target: RequestTarget): void | Promise<void>;
   /** The answer to a path without route. */
   readonly notFound: RequestError;
-  /** Hears of each request when it comes. What it returns is called when its answer, or its connection, has ended. */
+  /** Called with each request. Its result is called when the answer, or the connection, has ended. */
   began?(raw: IncomingMessage): () => void;
   /** A client takes the connection over, by WebSocket. */
   webSocketAdmitted?(path: string): void;
-  /** Hears of errors that are defects: what a route throws besides `RequestError`. */
+  /** Called with errors that are defects: those that a route throws besides `RequestError`. */
   onDefect?(error: unknown, target: RequestTarget): void;
 }
 
@@ -101,7 +101,7 @@ function notAllowed(methods: readonly string[]): RequestError {
   return new RequestError(405, '405: Method Not Allowed', { Allow: methods.join(', ') });
 }
 
-/** Once an answer has been begun, only a broken connection tells the client that it is not whole. */
+/** Once an answer has been begun, only a broken connection shows the client that it is incomplete. */
 function refuse(response: ServerResponse, error: unknown, raw: IncomingMessage, service: Service): void {
   if (response.headersSent) {
     response.destroy();

@@ -28,7 +28,7 @@ export interface ApplyApi {
 export interface ObjectsApi {
   /** What pods of manifests may refer to. */
   objects(): Iterable<ObjectName & { readonly object: object }>;
-  /** Removes what `apply` has written of it. Rejects with a `StateletError`, also where it is of somebody else's manifest. */
+  /** Removes what `apply` has written of it. Rejects with a `StateletError`, also where `apply` has not written its manifest. */
   deleteObject(object: ObjectName): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * `/debug/pprof/profile` and `/debug/pprof/heap`: profiles of this process, in the format of pprof. The other profiles of the
- * kubelet tell of Go (goroutines, mutexes, …): a program of Node has nothing of that kind.
+ * `/debug/pprof/profile` and `/debug/pprof/heap`: profiles of this process, in the format of pprof. The other profiles of the kubelet are about Go
+ * (goroutines, mutexes, …): a Node program has nothing of that kind.
  */
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../../types/clock.ts';

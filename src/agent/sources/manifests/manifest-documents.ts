@@ -128,7 +128,7 @@ function kindAdvice(apiVersion: unknown, kind: unknown): string | undefined {
   return apiVersion.includes('/') ? `${shown(kind)} of ${shown(apiVersion)} has no effect here` : undefined;
 }
 
-/** The same for a kind that is nobody's. */
+/** The same for an unknown kind. */
 function unknownKind(kind: unknown, wanted: readonly string[]): string {
   const hint = typeof kind === 'string' ? didYouMean(kind, wanted) : '';
   return `must be ${wanted.slice(0, -1).join(', ')} or ${wanted.at(-1) ?? ''} (got ${shown(kind)})${hint}`;

@@ -12,13 +12,13 @@ import type { Logger } from '../../../types/logger.ts';
 export interface ClaimFoldersOptions {
   /** Has a folder for each claim: `<folder>/<namespace>/<name>`. */
   readonly folder: string;
-  /** The claims, as `namespace/name`, whose folders pods of the disk use, also those that nobody has told of yet. */
+  /** The claims, as `namespace/name`, whose folders pods of the disk use, also claims of pods that are not known yet. */
   readonly usedOnDisk: () => Promise<ReadonlySet<string>>;
   /** From the moment when a claim is not wanted any more. */
   readonly removalDelayMs?: number;
 }
 
-/** Somebody who moves a file, or an editor that writes it anew, must not lose what pods have written. */
+/** If a file is moved, or an editor writes it anew, the data of pods must not be lost. */
 const REMOVAL_DELAY_MS = 60_000;
 /** Other users of the machine have no way to the folders of claims. */
 const PRIVATE_FOLDER_MODE = 0o750;

@@ -54,7 +54,7 @@ export function unhealthyNics(
   return { kept: { seen, lostSinceMs }, evictPods, condition };
 }
 
-/** An interface whose driver does not tell has one. */
+/** An interface whose driver does not report its link counts as linked. */
 function hasLink({ isUp, carrier, operState }: NetworkLink): boolean {
   return isUp && carrier !== false && operState !== 'down' && operState !== 'lowerlayerdown';
 }

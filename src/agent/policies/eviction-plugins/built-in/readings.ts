@@ -21,7 +21,7 @@ export function overShare(readings: readonly Reading[], size: number): number {
   return readings.slice(-size).filter(({ isOver }) => isOver).length / size;
 }
 
-/** Which part of the time since the counts before the CPUs of each NUMA node were busy; without those of a node that cannot be told. */
+/** Which part of the time since the counts before the CPUs of each NUMA node were busy; without nodes whose share is not known. */
 export function busyShares(
   nodes: readonly NumaNodeCpu[],
   before: readonly NumaNodeCpu[],

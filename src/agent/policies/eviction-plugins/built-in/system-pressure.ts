@@ -31,7 +31,7 @@ export interface SystemPressure {
 
 export interface SystemFacts {
   readonly machine: MachineMemory;
-  /** How many percent of the last ten seconds some task of each pod that is not reclaimed waited. Undefined: the kernel does not tell. */
+  /** How many percent of the last ten seconds some task of each pod that is not reclaimed waited. Undefined: the kernel has no such figures. */
   readonly podsWaited: readonly number[] | undefined;
   readonly nowMs: number;
 }

@@ -1,7 +1,7 @@
 /**
- * Finds out what a runtime's error means if its code does not tell. containerd 1.6 answers most failures with Unknown, and
- * uses NotFound also for parts of a request: the state of the container or sandbox tells more. Each function gives the error
- * for the caller. It rejects if the state cannot be read.
+ * Finds out what a runtime's error means if its code does not show it. containerd 1.6 answers most failures with Unknown, and uses NotFound also for
+ * parts of a request: the state of the container or sandbox tells more. Each function gives the error for the caller. It rejects if the state cannot
+ * be read.
  */
 import type { ContainerStateName, PodSandboxState } from '../../../../types/cri.ts';
 import { errorKind, type ErrorKind, errorMessage, StateletError } from '../../../../types/errors.ts';

@@ -55,7 +55,7 @@ export class Channel {
     }
   }
 
-  /** Hears each answer of a stream. Resolves when the runtime ends it well. */
+  /** Passes on each answer of a stream. Resolves when the runtime ends it well. */
   listen<Q, A>(method: Method<Q, A>, request: Q, listening: Listening<A>): Promise<void> {
     return this.#client.listen(method, request, listening);
   }

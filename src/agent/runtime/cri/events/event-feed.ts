@@ -196,7 +196,7 @@ const EARLY: ReadonlySet<ContainerEventType> = new Set([
   'CONTAINER_DELETED_EVENT',
 ]);
 
-/** Hears events until the runtime ends the stream, which resolves, or something fails. */
+/** Passes on events until the runtime ends the stream, which resolves, or something fails. */
 type EventSource = (channel: Channel, tell: (raw: RawEvent) => void, signal: AbortSignal) => Promise<void>;
 
 /** CRI's own service, which not every runtime has; containerd has it since 1.7. */

@@ -68,10 +68,7 @@ export class RuntimeEvents {
     await feedEvents(this.#context, { channel, tell, repeatStates }, signal);
   }
 
-  /**
-   * If a creating call of this client is under way, its answer may tell the pod. What another client creates starts before the runtime
-   * shows it.
-   */
+  /** If a creating call of this client is under way, its answer may show the pod. What another client creates starts before the runtime shows it. */
   async #lookUp(id: string, signal: AbortSignal): Promise<PodSandboxMetadata | undefined> {
     const { index, ownCalls } = this.#options.calls;
     for (let next = ownCalls.nextCreated(); next !== undefined; next = ownCalls.nextCreated()) {
@@ -133,7 +130,7 @@ export class RuntimeEvents {
     return (await (isSandbox ? states.sandbox(id) : states.container(id))) !== undefined;
   }
 
-  /** After a gap in the stream: tells the present states in place of the events that were missed. */
+  /** After a gap in the stream: emits the present states in place of the missed events. */
   async #repeatStates(hints: Hints): Promise<void> {
     const { calls, listPodSandbox, listContainers } = this.#options;
     const { index } = calls;

@@ -1,4 +1,4 @@
-/** What is known of a group of processes: the machine, all pods, a pod, a sandbox or a container. As cAdvisor tells it. */
+/** What is known of a group of processes: the machine, all pods, a pod, a sandbox or a container. As in cAdvisor. */
 import type { PSIStats } from '../../../../types/stats.ts';
 
 export interface GroupFigures {
@@ -45,7 +45,7 @@ export interface GroupMemory {
 }
 
 export interface GroupDisk {
-  /** `/dev/sda`; as `8:0` where the kernel does not tell the name. */
+  /** `/dev/sda`; `8:0` where the kernel does not name it. */
   readonly device: string;
   readonly readBytes: number;
   readonly writtenBytes: number;

@@ -26,7 +26,7 @@ const LIMITS_MAX_AGE_MS = 60_000;
 const IDLE_MS = 2 * 60_000;
 /** Other work waits for a few milliseconds at most. */
 const PODS_PER_TURN = 10;
-/** Rules select containers by having an image. CRI does not tell that of a sandbox, and a plain process needs none. */
+/** Rules select containers by having an image. CRI does not have that of a sandbox, and a plain process needs none. */
 const SANDBOX_IMAGE = 'pause';
 const PROCESS_IMAGE = 'process';
 const NS_PER_S = 1e9;

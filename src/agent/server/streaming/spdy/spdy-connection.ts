@@ -142,7 +142,7 @@ export class SpdyConnection {
 
   #join(stream: SpdyStream): SpdyStream {
     this.#streams.set(stream.id, stream);
-    // Users of the stream listen to 'close'. An error that nobody listens to would end the process.
+    // Users of the stream listen to 'close'. An error without a listener would end the process.
     stream.on('error', () => undefined);
     return stream;
   }

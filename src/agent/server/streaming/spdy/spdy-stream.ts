@@ -4,7 +4,7 @@ import type { SpdyHeaders } from './spdy-headers.ts';
 /** What a stream asks of its connection. */
 export interface StreamCarrier {
   sendData(streamId: number, chunk: Buffer | undefined, done: (error?: Error | null) => void): void;
-  /** Called when both directions have ended, or the stream was given up. */
+  /** Called when both directions have ended, or the stream was aborted. */
   leave(stream: SpdyStream): void;
 }
 

@@ -22,7 +22,7 @@ export class WebSocketChannel extends Duplex {
     super({ allowHalfOpen: true });
     this.#number = number;
     this.#channels = channels;
-    // An error that nobody listens to would end the process. The writer learns of a client that is gone from its callback.
+    // An error without a listener would end the process. The writer learns of a client that is gone from its callback.
     this.on('error', () => undefined);
   }
 
