@@ -19,7 +19,7 @@ export const SYSTEMD_PLACES: SystemdPlaces = {
   sockets: { direct: '/run/systemd/private', bus: '/run/dbus/system_bus_socket' },
 };
 
-/** The drivers of one tree. What speaks with systemd is loaded where there are slices. */
+/** The drivers of one tree. The code for systemd is loaded only where there are slices. */
 export class CgroupDrivers {
   readonly #tree: CgroupTree;
   readonly #places: SystemdPlaces;
@@ -40,7 +40,7 @@ export class CgroupDrivers {
     return (this.#slices ??= this.#openSystemd());
   }
 
-  /** For groups that an agent with this driver has made: without systemd, slices are folders. */
+  /** Removes groups that an agent with this driver has made. Without systemd, slices are plain folders. */
   remover(name: CgroupDriverName): Promise<CgroupDriver> {
     return this.get(this.#runsSystemd() ? name : 'cgroupfs');
   }

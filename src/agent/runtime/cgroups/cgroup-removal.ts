@@ -46,7 +46,7 @@ export function removeEmptyCgroups(folders: readonly string[]): void {
     try {
       removed(folder);
     } catch {
-      // It stays, as one with processes does.
+      // The cgroup stays, like one with processes in it.
     }
   }
 }

@@ -14,7 +14,7 @@ const DELEGATED = ['cpu', 'memory', 'pids', 'cpuset', 'io', 'hugetlb'];
 /**
  * Gives the cgroups below `path` their controllers. v2: every cgroup on the way down has to enable them; in a pod's cgroup the runtime
  * does so for its containers. v1: a new cpuset is empty and takes no process; with `clone_children` it is a copy of the cpuset above
- * it. Throws FailedPrecondition where a controller of `needed` cannot be enabled; of others a warning says so.
+ * it. Throws FailedPrecondition where a controller of `needed` cannot be enabled; for others it logs a warning.
  */
 export function delegateControllers(tree: CgroupTree, path: string, needed: readonly string[]): void {
   if (tree.version === 2) {
@@ -57,8 +57,9 @@ interface Refusal {
 const OF_THE_GROUP = ['EBUSY', 'ENOTSUP', 'EROFS', 'EACCES', 'EPERM'];
 
 /**
- * The kernel enables all or none, so where one of them is the reason, each is tried alone. Where it is the group, none may be tried alone:
- * in a group with processes the kernel enables the controllers of threads (cpu, pids, cpuset), and makes it a threaded one by that.
+ * The kernel enables all controllers or none. If one of them is the reason of the error, each is tried alone. If the group is the reason, none may
+ * be tried alone: in a group with processes the kernel would enable the controllers of threads (cpu, pids, cpuset), and so make it a threaded
+ * group.
  */
 function enable(file: string, controllers: readonly string[]): readonly Refusal[] {
   if (controllers.length === 0) return [];

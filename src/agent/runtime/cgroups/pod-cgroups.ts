@@ -106,7 +106,7 @@ export class PodCgroups {
     return cgroups;
   }
 
-  /** With which new groups are made; groups of the other one are still found, and removed. */
+  /** The driver that makes new groups. Groups of the other driver are still found, and removed. */
   get driver(): CgroupDriverName {
     return this.#own?.driver.name ?? this.#driver;
   }
@@ -159,8 +159,8 @@ export class PodCgroups {
   }
 
   /**
-   * Makes the pod's cgroup where it does not exist, and writes its limits where they have changed. Limits that what runs has not given back
-   * yet are tried again next time. `isResizing`: what `resize` has written stays.
+   * Makes the pod's cgroup where it does not exist, and writes its limits where they have changed. A limit below what is used now is tried again
+   * next time. `isResizing`: what `resize` has written stays.
    */
   async ensurePod(pod: Pod, isResizing = false): Promise<void> {
     if (!this.#own) return;

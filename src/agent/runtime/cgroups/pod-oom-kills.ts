@@ -13,7 +13,7 @@ const CONTAINERS_MAX = 256;
 interface PodKills {
   /** How many kills of the pod's group are accounted for. */
   seen: number;
-  /** Whether each container that has ended was one of them. */
+  /** By the id of an ended container: whether one of these kills ended it. */
   readonly decided: RecentMap<string, boolean>;
 }
 
@@ -30,7 +30,7 @@ export class PodOOMKills {
     this.#countOf = countOf;
   }
 
-  /** Before a container of the pod is made: kills from before are not this agent's to explain. */
+  /** Called before a container of the pod is made: earlier kills do not count. */
   look(uid: string): void {
     this.#of(uid);
   }

@@ -67,7 +67,7 @@ export class QOSGroups {
       this.#hugetlbFiles = readdirSync(tree.folder('hugetlb', kubepods)).filter(isHugetlbLimit);
     }
     await this.#enforceAllocatable();
-    // What follows from the pods is in a group from before already, or comes by `update`.
+    // A group that existed before already has the values that follow from the pods, or `update` writes them.
     await this.#write(kubepods, { ...(isNew && this.#ofPods.kubepods), ...UNBOUNDED });
     await this.#makeGroup(byClass.BestEffort);
     await this.#write(byClass.BestEffort, { cpuShares: burstableCPUShares([]), ...UNBOUNDED });

@@ -8,8 +8,8 @@ import type { CgroupTree } from './cgroup-tree.ts';
 import type { SystemdManager } from './systemd-manager.ts';
 
 /**
- * Groups are systemd's slices. It makes them in the hierarchies that it manages, and undoes what it does not know of: so it gets all limits. The
- * other hierarchies, and what it has no property for, are left to files, as with the library that the kubelet uses.
+ * Groups are systemd's slices. systemd makes them in the hierarchies that it manages. It undoes limits that it does not know, so it gets all of
+ * them. Other hierarchies, and limits without a property of systemd, are written as files, as in the library that the kubelet uses.
  */
 export class SystemdDriver implements CgroupDriver {
   readonly name = 'systemd';

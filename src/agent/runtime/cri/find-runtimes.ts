@@ -29,7 +29,7 @@ async function lookAt(socket: string): Promise<LookedAt> {
   }
 }
 
-/** Loads what speaks CRI only where there is a socket. */
+/** Loads the code for CRI only where there is a socket. */
 async function ask(socket: string): Promise<FoundRuntime> {
   const [{ Channel }, { VERSION }] = await Promise.all([
     import('./calls/channel.ts'),

@@ -119,7 +119,7 @@ export function startGarbageCollection(
       failureReason: 'ImageGCFailed',
       failuresTolerated: 1,
       collect: (signal) => imageGC.collect(signal),
-      // Images that are there now are older than those that the first collection finds in addition.
+      // Records the images that exist now: later ones must count as newer.
       prepare: (signal) => imageGC.detect(signal),
     });
   }

@@ -38,7 +38,7 @@ export class ImageGC {
     this.#beganAt = context.clock.now();
   }
 
-  /** No image would ever be removed. */
+  /** Whether the settings keep every image. */
   get isDisabled(): boolean {
     return this.#parts.highThresholdPercent === 100 && this.#parts.maxAgeMs === 0;
   }

@@ -23,7 +23,7 @@ export interface Images {
   readonly plugins?: CredentialPlugins;
 }
 
-/** How the node gets images. Nothing of plugins is loaded where there are none. */
+/** How the node gets images. The code for plugins is loaded only where there are some. */
 export async function openImages(
   context: AgentContext,
   setup: ImagesSetup,

@@ -33,7 +33,7 @@ export class PresentImages {
   async find(name: string, annotations: Annotations = {}): Promise<ImageInUse | undefined> {
     const recent = this.#recent.get(name);
     if (recent !== undefined && this.#isRecent(recent)) return recent.image;
-    // The runtime may have answered the call under way before this question: its no does not hold.
+    // The runtime may have answered the call under way before this question: then a "no" does not count.
     return (await this.#asking.get(name)) ?? this.#asking.get(name) ?? this.#ask(name, annotations);
   }
 

@@ -33,7 +33,7 @@ export class LogFile {
   static async open(path: string): Promise<LogFile> {
     let handle: FileHandle | undefined;
     try {
-      // A pod that has the folder of logs may have put a pipe there, which must not hold the agent up.
+      // A pod that has the folder of logs may have put a pipe there, which must not block the agent.
       handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
       const stats = await handle.stat();
       if (!stats.isFile() && !stats.isDirectory()) throw notAFile();
@@ -44,7 +44,7 @@ export class LogFile {
     }
   }
 
-  /** Undefined where there is none. It is read as the log of `path`: where the runtime opens the next one there, that replaces it. */
+  /** Undefined where there is none. It is read as the log of `path`: a new log that the runtime opens there replaces it. */
   static async openRotated(path: string): Promise<LogFile | undefined> {
     const dir = dirname(path);
     const rotated = lastRotatedLog(basename(path), (await ifThere(readdir(dir))) ?? []);
@@ -135,7 +135,7 @@ async function resolveLog(path: string): Promise<string> {
   }
 }
 
-/** Words of the C library that Node words otherwise. */
+/** Texts of the C library where Node has others. */
 const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'is a directory',
   ELOOP: 'too many levels of symbolic links',

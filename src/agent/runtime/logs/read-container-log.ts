@@ -23,7 +23,7 @@ const CHUNK_BYTES = 128 * 1024;
 const LOOK_PERIOD_MS = 1000;
 
 /**
- * Reads a container's log as the kubelet does: only its newest file, and its rotated ones only as far as they were begun. Needs the same
+ * Reads a container's log as the kubelet does: only its newest file; one that is rotated meanwhile is read to its end. Needs the same
  * memory for a log of any size. Rejects with a StateletError that has the kubelet's words, or with the reason of `signal`. `NotFound`: there
  * is no log, and nothing has been written.
  */

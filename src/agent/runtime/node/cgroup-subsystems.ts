@@ -1,4 +1,4 @@
-/** What the cgroups of pods are for a node. */
+/** The subsystems of a node for the cgroups of pods. */
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import { podOfUID } from './compose-node.ts';
 import { orPrepareError, type PodSubsystem } from './pod-node.ts';
@@ -14,7 +14,7 @@ export function cgroupSubsystem(cgroups: PodCgroups): PodSubsystem {
   };
 }
 
-/** Of a pod that the runtime does not have. They end before its volumes are unmounted, which they may be using. */
+/** Ends processes of a pod that the runtime does not have, before its volumes are unmounted: they may use these. */
 export function processSubsystem(cgroups: PodCgroups): PodSubsystem {
   return { name: 'processes', remove: ({ uid }) => cgroups.endProcesses(uid) };
 }

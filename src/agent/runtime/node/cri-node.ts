@@ -1,4 +1,4 @@
-/** What a node with a CRI runtime puts around the containers of its pods. */
+/** The subsystems of a node with a CRI runtime. */
 import { promiseOf } from '../../../system/promises.ts';
 import { join } from 'node:path';
 import { knownRuntimeHandler } from '../../policies/cri/sandbox-config.ts';

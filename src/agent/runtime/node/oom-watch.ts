@@ -17,7 +17,7 @@ export interface OOMSources {
 }
 
 /**
- * Tells by events of the node which processes the kernel killed because the machine was out of memory. The kernel's log is read only
+ * Records as events of the node which processes the kernel killed because the machine was out of memory. The kernel's log is read only
  * when the count of kills has grown: it takes tens of milliseconds.
  */
 export class OOMWatch {

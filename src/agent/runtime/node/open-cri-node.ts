@@ -96,7 +96,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
   const { cpus, memory, openTopology } = await openManagers(context, setup);
   const bare = bareRuntime(context, setup);
   const opened = openPodCgroups(context, setup, await cgroupDriver(bare, settings), cpus);
-  // A process that cannot be such a node ends at once.
+  // Closes the connection, so that a process that cannot be such a node can end.
   opened.catch(() => bare.close());
   const cgroups = await opened;
   const measured = namingOOMKills(measuredRuntime(bare, measurements), (uid) => cgroups.oomKills(uid));
@@ -254,7 +254,7 @@ async function memoryPart(memory: MemoryManager): Promise<PodSubsystem> {
   return memorySubsystem(memory);
 }
 
-/** Containers follow where CPUs are shared by others than before. */
+/** Updates containers when the shared CPUs change. */
 async function openCpusets(
   context: AgentContext,
   { cpuManagerReconcilePeriodMs: periodMs, cpuCFSQuota }: NodeSettings,

@@ -35,7 +35,7 @@ export const OWN_ADDRESSES: AddressReaders = {
 const DNS_LIMIT_MS = 2_000;
 
 /**
- * The addresses that a node of this name and with this `--node-ip` reports: its pods have them too. None where none is found. Takes some
+ * The addresses that a node of this name and with this `--node-ip` reports: its pods have them too. Empty where none is found. Takes some
  * seconds at most.
  */
 export async function reportedNodeIPs(

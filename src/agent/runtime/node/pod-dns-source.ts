@@ -13,7 +13,7 @@ export interface DNSSettings {
   readonly clusterDomain: string;
 }
 
-/** What the sandboxes of pods get for their DNS. A pod whose DNS is not as it asks for gets the kubelet's events, once. */
+/** What the sandboxes of pods get for their DNS. A pod that cannot have the DNS that it asks for gets the kubelet's events, once. */
 export class PodDNSSource {
   readonly #settings: DNSSettings;
   readonly #resolvConf: ResolvConf;
@@ -59,7 +59,7 @@ const SYSTEMD_SERVERS = '/run/systemd/resolve/resolv.conf';
 const BYTES_MAX = 10 * 1024 * 1024;
 
 interface Read {
-  /** Tells one content of the file from another. */
+  /** Differs for each content of the file. */
   readonly version: string;
   readonly config: DNSConfig;
 }

@@ -86,7 +86,7 @@ export async function orPrepareError(
   }
 }
 
-/** Undefined where the pod is admitted. A promise only where something has to be waited for: a pod that nothing holds up starts at once. */
+/** Undefined: the pod is admitted. A promise only where the answer takes time: other pods start at once. */
 export type PodAdmission = Rejection | undefined | Promise<Rejection | undefined>;
 
 /** Which pods a search for what is on the node finds. */
@@ -117,8 +117,8 @@ export interface PodSubsystem {
    */
   withdraw?(uid: string): boolean;
   /**
-   * Before anything of the pod is started, and on every sync. `isResizing`: what runs does not have yet what has been allocated to it. Rejects
-   * with a PrepareError.
+   * Before anything of the pod is started, and on every sync. `isResizing`: containers do not have the resources yet that are allocated to the pod.
+   * Rejects with a PrepareError.
    */
   prepare?(pod: Pod, signal: AbortSignal, isResizing?: boolean): Promise<void>;
   /** What the pod's sandbox has of this part. `groups` are those of its containers, too. */
@@ -202,7 +202,7 @@ export interface PodDetails {
   podIP(pod: Pod, podStatus: RuntimePodStatus): string | undefined;
 }
 
-/** What a node puts around the containers of its pods, beside the runtime itself: the hooks of all its subsystems, and the details. */
+/** What a node does for its pods beside the runtime: the hooks of all its subsystems, and the details. */
 export interface PodNode
   extends PodDetails, Required<Omit<PodSubsystem, 'name' | 'podsOnDisk' | 'sandbox' | 'container'>> {
   /** The pods of which something is on this node; name and namespace are empty where only the UID is known. */

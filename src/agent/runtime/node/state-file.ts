@@ -20,8 +20,8 @@ export class StateFile<State> extends NewestFile<State> {
   }
 
   /**
-   * Undefined where there is no file. Throws as FailedPrecondition where it cannot be gone on with: containers
-   * would keep what others use.
+   * Undefined where there is no file. Throws as FailedPrecondition where the agent cannot go on with it: others would get what containers still
+   * use.
    */
   read(): State | undefined {
     const text = this.#file.read();

@@ -66,7 +66,7 @@ export class ContainerStarter {
     return this.#failures.get(uid) ?? new Map<string, FailedStart>();
   }
 
-  /** The containers of the pod are about to be removed: should it come back, they count on. */
+  /** Called before containers of the pod are removed: notes their counts, in case the pod comes back. */
   removing(uid: string, podStatus: Pick<RuntimePodStatus, 'containers'>): Promise<void> {
     return this.#instanceCounts.note(uid, podStatus);
   }
@@ -130,7 +130,7 @@ export class ContainerStarter {
       // The image manager has recorded the event.
       if (error instanceof ImageError) return { reason: error.reason, message, retryAt: error.retryAt };
       const reason = error instanceof StepError ? error.reason : 'RunContainerError';
-      // So has the hook.
+      // The hook has recorded its own event.
       if (reason !== 'PostStartHookError') {
         const about = { container: container.name };
         this.#context.recorder.event(pod.metadata, 'Warning', 'Failed', `Error: ${message}`, about);
@@ -295,7 +295,7 @@ export class ContainerStarter {
       const podIP = () => node.podIP(pod, podStatus);
       const target = { ...this.#context, runtime, pod, container, containerId, podIP };
       await runPostStartHook(target, signal);
-      // An agent that dies before this is on the disk leaves it to the next one to run the hook again.
+      // If the agent dies before this is on the disk, the next one runs the hook again.
       await node.rememberContainer(pod.metadata.uid, containerId, { hooked: true });
     } catch (error) {
       // After an abort the pod is stopped, and this container with it.

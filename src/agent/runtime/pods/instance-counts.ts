@@ -2,11 +2,11 @@ import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 
-/** The kubelet has removed what is left of a pod within a minute; a pod that comes back may start later than it comes. */
+/** The kubelet has removed what is left of a pod within a minute; a pod that comes back may have to wait before it starts. */
 const KEPT_MS = 10 * 60_000;
 /** The oldest are forgotten first. */
 const PODS_MAX = 1000;
-/** An API server makes UIDs by chance, and gives none twice. */
+/** An API server makes random UIDs, none twice. */
 const SERVER_UID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/u;
 
 export interface PodInstances {

@@ -145,8 +145,8 @@ export class PodResizer implements Resizer {
   }
 
   /**
-   * Each call of a runtime takes long: one for each container has all that changes. The kubelet makes one for memory, and then one for CPU. So
-   * it is done here where one may succeed without the other: CPU that the pod does not get, a container of which a call has failed.
+   * A call to a runtime takes long, so a container gets one call with all changes. The kubelet makes one for memory, and then one for CPU. This
+   * agent does so where one may succeed without the other: if the pod does not get the CPU, or a call for the container has failed.
    */
   async #carryOut(resize: Resize, signal: AbortSignal): Promise<void> {
     const { updates, restarts, podLevel } = resize.actions;
@@ -268,9 +268,9 @@ export class PodResizer implements Resizer {
   }
 
   /**
-   * Until all is done, the next agent cannot know what has been: a call that has failed, or was cut short by the death of this agent, may have
-   * been carried out. All of it is told again then, also where the pod is to have again what it had. The runtime may be told of the pod while
-   * this is written.
+   * Until all is done, the next agent cannot know what has been done: a call that has failed, or was cut short by the death of this agent, may have
+   * been carried out. Then all calls are made again, also where the pod is to have its former resources again. The runtime's call for the pod may
+   * be made while this is written.
    */
   #expectChanges(resize: Resize): void {
     const { updates, podLevel } = resize.actions;

@@ -199,7 +199,7 @@ export class PodRuntime {
     const { runtime, onContainerEnd } = this.#parts;
     const instance = containers.find((container) => container.id === id);
     if (onContainerEnd === undefined || instance === undefined) return;
-    // A failure costs only a line of the log.
+    // After a failure, only the report of this end is missing.
     const status = await runtime.containerStatus(id).catch(() => undefined);
     if (status?.state !== 'CONTAINER_EXITED') return;
     const { exitCode, reason } = status;

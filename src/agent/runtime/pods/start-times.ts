@@ -62,7 +62,7 @@ export class StartTimes {
     return folders.filter((_, index) => recorded[index]);
   }
 
-  /** Makes the folder of the pod. One that was not there has no record: with a pod's start each call counts. */
+  /** Makes the folder of the pod. One that was not there has no record: at a pod's start each system call costs time. */
   async #isNew(uid: string): Promise<boolean> {
     try {
       return await makeFolder(this.#paths(uid).podDir, PRIVATE_FOLDER_MODE);

@@ -22,7 +22,7 @@ interface Writer {
 export interface MessageFiles {
   /** The path on this machine to which the container writes its message. */
   readonly message: string | undefined;
-  /** Whom the container runs as, where the path is of its choice: no other user's file is shown as its message. */
+  /** The user of the container, where the container chooses the path: a file of another user is not shown as its message. */
   readonly writer?: Writer | undefined;
   /** A message that was last written before this time (Unix ms) is not from this container. */
   readonly writtenSinceMs: number;

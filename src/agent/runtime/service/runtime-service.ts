@@ -176,7 +176,7 @@ export interface Watched {
 }
 
 /**
- * Calls once when there has been no progress for so long, although there could have been. Returns the function that ends the watch.
+ * Calls back once when there has been no progress for `stillMs`, unless this side makes the other one wait. Returns the function that ends the watch.
  */
 export function onceStill({ stillMs, progress, isHeld }: Watched, callback: () => void): () => void {
   let timer: NodeJS.Timeout | undefined;
@@ -187,7 +187,7 @@ export function onceStill({ stillMs, progress, isHeld }: Watched, callback: () =
       if (isHeld?.() === true || progress?.() !== before) watch();
       else callback();
     };
-    // A busy machine may have held this process itself for so long: what has come meanwhile is read first.
+    // A busy machine may have stopped this process for that long: what has come meanwhile is read first.
     timer = setTimeout(() => (turn = setImmediate(look)), stillMs);
   };
   watch();

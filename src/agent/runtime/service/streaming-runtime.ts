@@ -1,4 +1,4 @@
-/** Commands with streams that a client holds: what CRI calls Exec, Attach and PortForward. */
+/** Commands with streams to a client: what CRI calls Exec, Attach and PortForward. */
 import type { Duplex, Readable, Writable } from 'node:stream';
 
 export interface StreamSelection {
@@ -51,7 +51,7 @@ export interface PortForwarder {
   close(): void;
 }
 
-/** A runtime either carries the streams at a server of its own, whose URL is good for one request, or hands them over. */
+/** A runtime either serves the streams at a server of its own, at a URL for one request, or returns them. */
 export type Streaming<T> = { readonly url: URL } | { readonly streams: T };
 
 /** Methods reject with a `StateletError`: `NotFound` for an unknown container or sandbox, `FailedPrecondition` for one that does not run. */

@@ -49,7 +49,7 @@ export async function allowDelay(seconds: number, etc: string = DROP_IN.folder):
   await busctl('call', ...SYSTEMD, 'KillUnit', 'ssi', 'systemd-logind.service', 'all', SIGHUP);
 }
 
-/** Holds a shutdown up until it is closed, or this process ends. */
+/** Delays a shutdown until the command is closed, or this process ends. */
 export function inhibitShutdown(): ChildCommand {
   const why = 'pods end before the node does';
   // cat ends with this process: its standard input is a pipe from here.
@@ -62,7 +62,7 @@ export function inhibitShutdown(): ChildCommand {
   ]);
 }
 
-/** Tells true when the machine begins to shut down, and false when that is cancelled. */
+/** Calls back with true when the machine begins to shut down, and with false when that is cancelled. */
 export function watchShutdownSignal(onSignal: (isShuttingDown: boolean) => void): ChildCommand {
   return new ChildCommand('busctl', ['monitor', '--json=short', '--match', SIGNAL], (line) => {
     const start = shutdownSignal(line);

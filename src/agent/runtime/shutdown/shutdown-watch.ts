@@ -1,4 +1,4 @@
-/** Learns from logind that the machine shuts down, and holds the shutdown up while pods end. */
+/** Learns from logind that the machine shuts down, and delays the shutdown while pods end. */
 import { Timer } from '../../../system/timer.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import {
@@ -16,7 +16,7 @@ const RETRY_MS = 1_000;
 export interface ShutdownWatchParts {
   /** How long the shutdown may take in all. */
   readonly seconds: number;
-  /** The machine begins to shut down; the shutdown is held up until `release`. */
+  /** The machine begins to shut down; the shutdown is delayed until `release`. */
   readonly onShutdown: () => void;
   readonly onCancelled: () => void;
   /** logind's folder of drop-ins. */
@@ -30,7 +30,7 @@ export class ShutdownWatch {
   #lock: ChildCommand | undefined;
   #monitor: ChildCommand | undefined;
   #isClosed = false;
-  /** logind has answered: where it never does, it is not asked again. */
+  /** Whether logind has ever answered. If not, it is not asked again. */
   #wasThere = false;
 
   constructor(context: AgentContext, parts: ShutdownWatchParts) {
@@ -39,7 +39,7 @@ export class ShutdownWatch {
     this.#retry = new Timer(context.clock);
   }
 
-  /** Resolves when a shutdown is noticed from now on, or is known not to be. */
+  /** Resolves when the watch works, or is known not to. */
   async start(): Promise<void> {
     const { logger } = this.#context;
     try {

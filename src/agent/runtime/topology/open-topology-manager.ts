@@ -11,7 +11,7 @@ const NUMA_NODES_MAX = 8;
 
 export interface TopologyManagerSetup {
   readonly settings: ResourceManagerSettings;
-  /** Is not asked without a policy. */
+  /** Not called without a policy. */
   readonly machine: () => Promise<Pick<Machine, 'numa'>>;
   /** In the order in which they are asked: devices, CPUs, memory. */
   readonly providers: readonly (HintProvider | undefined)[];

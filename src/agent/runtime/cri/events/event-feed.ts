@@ -18,7 +18,7 @@ const ATTEMPTS = 5;
 export interface EventFeedOptions {
   readonly channel: Channel;
   readonly tell: (raw: RawEvent) => void;
-  /** Tells the present states in place of events that were missed. Rejects if the runtime does not answer (yet). */
+  /** Emits the present states in place of events that were missed. Rejects if the runtime does not answer (yet). */
   readonly repeatStates: () => Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 /** Files of cgroups that stay open between scrapes: to open and close a file takes twice as long as to read it. */
 import { OpenFile, readSmallFile } from '../small-files.ts';
 
-/** Of the descriptors that the process may have. */
+/** A quarter of the descriptors that the process may have. */
 const SHARE = 4;
 const OPEN_MAX = 4096;
 

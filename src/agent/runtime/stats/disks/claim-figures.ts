@@ -45,7 +45,7 @@ export interface ClaimFiguresParts {
 export class ClaimFigures {
   readonly #context: AgentContext;
   readonly #parts: ClaimFiguresParts;
-  /** One reading at a time: a file system that does not answer holds one thread of the agent up, and no more. */
+  /** One reading at a time: a file system that does not answer blocks only one thread of the agent. */
   #last: Promise<unknown> = Promise.resolve();
   /** The drivers that do not answer, and '' for the kernel. */
   readonly #stuck = new Set<string>();

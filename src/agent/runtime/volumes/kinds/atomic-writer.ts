@@ -74,7 +74,7 @@ export async function writePayload(
   });
 }
 
-/** Like `writePayload`, for a folder that was made just now. It is not read first: with a pod's start each call counts. */
+/** Like `writePayload`, for a folder that was made just now. It is not read first: at a pod's start each system call costs time. */
 export async function writeFirstPayload(
   volume: string,
   payload: Payload,

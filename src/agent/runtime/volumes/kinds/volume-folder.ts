@@ -45,7 +45,7 @@ export async function setOwnership(
  * is new, and so empty.
  */
 export async function makeVolumeFolder(folder: string, ownership: Ownership): Promise<boolean> {
-  // In a folder that was made just now there is nothing to look for: with a pod's start each call counts.
+  // In a folder that was made just now there is nothing to look for: at a pod's start each system call costs time.
   const isFirst = await makePluginFolder(folder);
   if (!isFirst && (await ifThere(stat(folder))) !== undefined) return false;
   const draft = join(dirname(folder), `.${basename(folder)}`);
