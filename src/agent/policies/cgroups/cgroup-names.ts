@@ -15,7 +15,7 @@ export interface QOSCgroups {
 
 const POD_PREFIX = 'pod';
 const SLICE = '.slice';
-/** Of the top of the tree. */
+/** The slice at the top of the tree. */
 const ROOT_SLICE = '-.slice';
 /** `-` stands between the levels of a slice's name, and `_` for each `-` of a UID: a UID with `_` could not be read back. */
 const SLICE_PART = /^[A-Za-z0-9:.-]+$/;

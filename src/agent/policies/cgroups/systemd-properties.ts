@@ -51,7 +51,7 @@ export function sliceProperties(unit: string, parent: string, version: 1 | 2): r
   ];
 }
 
-/** Files that systemd has no property for are written and nothing more. */
+/** Files without a property of systemd are only written. */
 export function systemdLimits(values: readonly CgroupValue[]): SystemdLimits {
   const quota = quotaOf(values);
   const properties = values.flatMap(({ file, value }): UnitProperty[] => {

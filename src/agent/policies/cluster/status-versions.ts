@@ -50,7 +50,7 @@ const TIMED_CONDITIONS = [
   DISRUPTION_TARGET,
 ];
 
-/** A new status of a pod after its former one: nothing in it goes back. */
+/** A new status of a pod after its former one: no part of it returns to an earlier state. */
 export function nextStatus(change: StatusChange): StatusChangeResult {
   const { pod, former, mirrorPod, forced = false, podIsFinished = false, isHeld = false, now } = change;
   const before = former?.status ?? mirrorPod?.status ?? pod.status ?? {};
@@ -140,7 +140,7 @@ export function normalizedStatus(pod: Pod, status: PodStatus): PodStatus {
   });
 }
 
-/** As the kubelet does it: each container of the spec changes places with what stands where it belongs. */
+/** As in the kubelet: each container of the spec changes places with the entry at its position. */
 function inSpecOrder({ spec }: Pod, statuses: readonly ContainerStatus[]): ContainerStatus[] {
   const ordered = [...statuses];
   let place = 0;

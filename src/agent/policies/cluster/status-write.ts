@@ -69,7 +69,7 @@ function isDeletable(apiUID: string, { podIsFinished }: VersionedStatus, pods: K
   return pod !== undefined && canBeDeleted(pod, podIsFinished);
 }
 
-/** Of a status, the pod of the API server that was found to have it. Neither is ever changed: each comparison of all pods finds most again. */
+/** By status: the pod of the API server that was found to have it. Neither object ever changes, so later comparisons need no new look. */
 const reconciled = new WeakMap<PodStatus, Pod>();
 
 /** Whether the status at the API server, as last seen, is not the one of the node. */

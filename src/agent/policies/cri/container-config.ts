@@ -76,7 +76,7 @@ export interface ContainerAdditions {
   readonly cdiDevices?: ContainerConfig['cdiDevices'];
   /** Those of the agent itself stay. */
   readonly annotations?: ContainerConfig['annotations'];
-  /** Where the container runs, and has its memory. On CPUs of its own it has no quota. */
+  /** The container's CPUs and NUMA nodes of memory. With CPUs of its own it has no quota. */
   readonly resources?: Partial<Pick<LinuxContainerResources, 'cpusetCpus' | 'cpusetMems' | 'cpuQuota'>>;
 }
 

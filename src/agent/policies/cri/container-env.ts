@@ -73,7 +73,7 @@ export function containerEnv(
   return Array.from(env, ([key, value]) => ({ key, value }));
 }
 
-/** As many are named: a message in a status stays short. */
+/** At most so many are named: a message in a status stays short. */
 const MISSING_MAX = 10;
 
 /** Missing objects to which the variables refer. The kubelet names the first alone; people who must make them want to know all. */

@@ -20,7 +20,7 @@ export const TERMINATION_MESSAGE_POLICY_ANNOTATION = 'io.kubernetes.container.te
 const PRE_STOP_HANDLER_ANNOTATION = 'io.kubernetes.container.preStopHandler';
 /** On containers with a postStart hook whose completion the agent remembers. Those of the kubelet do not have it. */
 export const POST_START_ANNOTATION = 'statelet.dev/post-start';
-/** With what the container was created, or the sandbox. The runtime keeps it: what has been resized since is the agent's to remember. */
+/** The resources with which the container or sandbox was created. The runtime keeps them; the agent records later resizes. */
 export const RESOURCES_ANNOTATION = 'statelet.dev/resources';
 const PORTS_ANNOTATION = 'io.kubernetes.container.ports';
 const GRACE_PERIOD_ANNOTATION = 'io.kubernetes.pod.terminationGracePeriod';
@@ -55,7 +55,7 @@ export function sandboxLabels(pod: Pod): Texts {
   return { ...pod.metadata.labels, ...podLabels(pod) };
 }
 
-/** Those of the pod, and what it was granted: a next agent would take what its spec asks for by then. */
+/** Those of the pod, and the resources that it was granted: its spec may ask for others when a next agent reads it. */
 export function sandboxAnnotations(pod: Pod): Texts {
   return { ...pod.metadata.annotations, [RESOURCES_ANNOTATION]: JSON.stringify(allocationFromPod(pod)) };
 }

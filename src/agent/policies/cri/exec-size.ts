@@ -12,7 +12,7 @@ export const EXEC_BYTES_MAX = 6 * 1024 * 1024;
 const VARIABLES_MAX = 100_000;
 /** How much of a variable's name messages show. */
 const NAME_SHOWN_MAX = 100;
-/** Of each word there is a pointer and a NUL too. */
+/** Each word also takes a pointer and a NUL. */
 const WORD_OVERHEAD_BYTES = 9;
 
 const ENCODER = new TextEncoder();

@@ -10,7 +10,7 @@ export interface LookedAt {
 }
 
 export interface FoundRuntime {
-  /** By its own words: `containerd`, `cri-o`. */
+  /** As it names itself: `containerd`, `cri-o`. */
   readonly name: string;
   readonly version: string;
 }

@@ -1,4 +1,4 @@
-/** What the runtime says of a pod, in the kubelet's terms. */
+/** The runtime's status of a pod, in the kubelet's terms. */
 import type {
   ContainerStateName,
   ContainerStatus,

@@ -36,7 +36,7 @@ export interface Checked<Answer> {
 
 /** A plugin can name as many pods as fit into a message. More refusals than this are only counted. */
 const REFUSALS_MAX = 10;
-/** Of what a plugin says, in characters: it stands in statuses, events, logs and on terminals. */
+/** The longest reason of a plugin, in characters: statuses, events, logs and terminals show it. */
 const REASON_MAX = 800;
 const NAME_MAX = 253;
 
@@ -145,7 +145,7 @@ class Refusals {
   #sentences(): readonly string[] {
     const all = [...this.#refused];
     const more = all.length - REFUSALS_MAX;
-    // In another order the same answer is refused with the same sentences.
+    // Sorted, so that an answer in another order is refused with the same sentences.
     return more > 0 ? [...all.sort().slice(0, REFUSALS_MAX), `and ${more} more`] : all;
   }
 }

@@ -73,7 +73,7 @@ function explainedPlugin(plugin: PluginFacts, facts: PluginsFacts): ExplainedPlu
       pod,
       reason: `for scope ${answers?.threshold?.scope ?? ''}`,
       forceEvict,
-      // A candidate has its own, whatever the answer says.
+      // A candidate keeps its own grace period, whatever the answer says.
       gracePeriodSeconds: forceEvict ? topPods.gracePeriodSeconds : undefined,
     }),
   );

@@ -1,4 +1,4 @@
-/** What one round of questions to eviction plugins comes to: which thresholds and conditions count, and which pods are to end. */
+/** The result of one round of questions to eviction plugins: which thresholds and conditions count, and which pods are to end. */
 import type { EvictionPluginSettings } from '../../../types/node-settings.ts';
 import type {
   GetEvictPodsAnswer,
@@ -71,7 +71,7 @@ export function collect(answers: readonly PluginAnswers[], dryRun: readonly stri
   return collected;
 }
 
-/** For a hard threshold one pod goes in any case; what is named for a soft one are candidates. */
+/** For a hard threshold one pod is evicted in any case; pods that are named for a soft one are candidates. */
 export function isHard({ metType }: Pick<ThresholdMetAnswer, 'metType'>): boolean {
   return metType === 'HARD_MET';
 }

@@ -1,4 +1,4 @@
-/** What eviction plugins say and what the rules make of it, for people. All times are Unix milliseconds. */
+/** The answers of eviction plugins and the decisions about them, for people. All times are Unix milliseconds. */
 import type { ThresholdMetType } from '../../../types/eviction-plugin.ts';
 
 /** One pod that is being ended for plugins. */
@@ -68,7 +68,7 @@ export interface ExplainedPluginCondition {
   readonly stands: boolean;
 }
 
-/** What the rules make of a pod that plugins have named. */
+/** The decision about a pod that plugins have named. */
 export type PodVerdict = 'Goes' | 'Queued' | 'BeingEnded' | 'Stays' | 'Notified';
 
 /** A pod that plugins have named, and why it goes or stays. */

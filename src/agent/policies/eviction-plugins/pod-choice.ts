@@ -11,7 +11,7 @@ import { collect, type PassSettings, type PluginAnswers } from './plugin-pass.ts
 import type { PodVerdict } from './plugins-explanation.ts';
 import { isEvictable, knownQosLevel, wantsNotice } from './qos-level.ts';
 
-/** What the rules make of one pod. */
+/** The decision about one pod. */
 export interface RuledCandidate {
   readonly ruled: RuledPod;
   readonly verdict: PodVerdict;
@@ -121,7 +121,7 @@ function judged(
   return { verdict: 'Stays', why: `${name ?? 'another pod'} is less important` };
 }
 
-/** As if these plugins counted, and no other. */
+/** The choice if only plugins in dry run counted. */
 function ofDryRun(answers: readonly PluginAnswers[], dryRun: readonly string[]): readonly RuledPod[] {
   const counted = collect(answers, dryRun);
   const { force, soft } = collect(
@@ -163,7 +163,7 @@ export class EvictionQueue<T extends { readonly uid: string }> {
     for (const entry of entries) if (!this.#entries.has(entry.uid)) this.#entries.set(entry.uid, entry);
   }
 
-  /** What was queued, and has not been taken, is not wanted any more. */
+  /** Queues these in place of all that are queued now. */
   replace(entries: readonly T[]): void {
     this.#entries.clear();
     this.add(entries);

@@ -35,7 +35,7 @@ export function killGraceSeconds(pod: Pod, ruledSeconds: number | undefined): nu
   return effectiveGracePeriodSeconds(undefined, pod, ruledSeconds);
 }
 
-/** Of a reason, in status, event and log: several plugins may have given theirs. */
+/** The longest reason in status, event and log: it may join those of several plugins. */
 const REASON_MAX_LENGTH = 800;
 
 /** In the status of the pod and in its event. */
@@ -55,7 +55,7 @@ export type KillRefusalKind = 'Postponed' | 'Unanswered' | 'Refused';
 
 export interface KillRefusal {
   readonly kind: KillRefusalKind;
-  /** What the server said, and what would be right. */
+  /** The server's answer, and what would help. */
   readonly problem: string;
   /** How long the server asks to wait before the next request. */
   readonly askedMs?: number;
@@ -82,7 +82,7 @@ export function killRetryMs({ kind, askedMs = 0 }: KillRefusal, failures: number
   return (askedMs > 0 ? askedMs : backOffMs) * (1 + JITTER * random);
 }
 
-/** What would be right where the server refuses for good. */
+/** What helps where the server refuses for good. */
 export function killRemedy(pod: Pod, killer: PodKillerName): string {
   const right = killer === 'EvictionAPI' ? 'create pods/eviction' : 'delete pods';
   return (
@@ -107,7 +107,7 @@ export function thresholdText(
   return `the ${kind} of ${plugin} in scope ${scope} has been met for its grace period of ${gracePeriodSeconds} s: ${values}`;
 }
 
-/** What has come and gone, as sentences. */
+/** New and ended conditions, as sentences. */
 export function conditionNews(
   before: readonly PluginCondition[],
   now: readonly PluginCondition[],

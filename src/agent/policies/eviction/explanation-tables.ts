@@ -1,4 +1,4 @@
-/** `statelet explain-eviction` and the page of the node show these tables: which threshold is how, and which pods would go for it. */
+/** `statelet explain-eviction` and the page of the node show these tables: the state of each threshold, and which pods would be evicted for it. */
 import type { EvictionExplanation, ExplainedThreshold } from './explanation.ts';
 import { canBeRequested, type EvictionCandidate, usageText, wouldRelieve } from './ranking.ts';
 import type { StarvedResource } from './signals.ts';

@@ -1,4 +1,4 @@
-/** How much the node has left, as a record and a page keep it over time: recorded again when it has changed noticeably. */
+/** How much the node has left, for the record and the page: recorded again when it has changed noticeably. */
 import { quantityValue } from '../formats/quantity.ts';
 import type { PressureFigure } from '../../../types/page-views.ts';
 import type { Observations } from './observations.ts';
@@ -22,10 +22,10 @@ const OF_NODE: readonly EvictionSignal[] = [
 /** A change of this share of the whole is noticeable, and one of that share of what was left. */
 const OF_WHOLE = 0.02;
 const OF_LEFT = 0.2;
-/** The oldest part of a record is deleted from time to time. */
+/** Figures are recorded again after this time, because the oldest part of a record is deleted from time to time. */
 const AGAIN_MS = 600_000;
 
-/** Of each signal that is measured and that pods are evicted for, or that is about the whole node. */
+/** The figures of each measured signal for which pods are evicted, or which is about the whole node. */
 export function pressureFigures(
   observations: Observations,
   thresholds: readonly Threshold[],

@@ -136,7 +136,7 @@ function hostAndPort(domain: string): { host: string; port: string } {
   return { host, port };
 }
 
-/** Whether the image is one of the place. */
+/** Whether credentials for the place are for the image. */
 export function fits(
   { hostPattern, port, pathPrefix }: Omit<RegistryCredentials, 'auth'>,
   { domain, path }: ImageReference,

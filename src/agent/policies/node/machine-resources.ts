@@ -101,7 +101,7 @@ function allocatableOf(
   return textsOf(withoutHugePages(allocatable, capacity));
 }
 
-/** Huge pages are part of the memory, but not for those who ask for memory. */
+/** Huge pages are part of the memory, but requests of memory cannot use them. */
 function withoutHugePages(allocatable: ResourceQuantities, capacity: ResourceQuantities): ResourceQuantities {
   const hugePages = [...capacity].filter(([resource]) => resource.startsWith('hugepages-'));
   if (hugePages.length === 0) return allocatable;

@@ -154,7 +154,7 @@ export function reconcileHugePages(initial: Node, existing: Node): Reconciled {
   };
 }
 
-/** Nothing of an extended resource is given out until its plugin has said what there is. */
+/** Nothing of an extended resource is given out until its plugin has listed what exists. */
 export function reconcileExtendedResources(initial: Node, existing: Node, shouldReset: boolean): Reconciled {
   const filled = updateDefaultResources(initial, existing);
   const extended = Object.keys(filled.node.status?.capacity ?? {}).filter(isExtendedResourceName);

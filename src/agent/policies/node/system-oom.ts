@@ -1,4 +1,4 @@
-/** What the kernel's log says of processes that it killed because the whole machine, not one cgroup, was out of memory. */
+/** The processes that the kernel killed because the whole machine, not one cgroup, was out of memory: from its log. */
 
 export interface SystemOOM {
   readonly processName: string;

@@ -1,4 +1,4 @@
-/** How messages name a pod, and what kind of pod it is: its annotations tell its source, its priority how important it is. */
+/** How messages name a pod, and what kind of pod it is: its annotations name its source, its priority says how important it is. */
 import { StateletError } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 

@@ -106,7 +106,7 @@ export function embeddedLimits({ isRoot, hasVolumes, hasCgroups, allocatable }: 
   };
 }
 
-/** The paths of the pod's fields that are valid but have no effect on this node. The user has to be told about them. */
+/** The paths of the pod's fields that are valid but have no effect on this node. The user must be warned about them. */
 export function unsupportedFields(
   { spec }: Pod,
   { ofPod, ofContainers, lacks }: NodeLimits,

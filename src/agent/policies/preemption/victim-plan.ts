@@ -79,8 +79,8 @@ export interface FreedRoom {
 }
 
 /**
- * The pods apart from `pod` that will hold resources once the ending pods have ended and the waiting pods have started. A waiting pod
- * that runs is to have more.
+ * The pods apart from `pod` that will hold resources once the ending pods have ended and the waiting pods have started. A waiting pod that runs
+ * already is to get more resources.
  */
 export function holdersOnceFreed(pod: Pod, holders: readonly Pod[], room: FreedRoom): readonly Pod[] {
   const waiting = room.promisedTo.filter(({ metadata }) => metadata.uid !== pod.metadata.uid);

@@ -52,7 +52,7 @@ export function podSummaryIn(pod: Pod, state: string | undefined): PodSummary {
   return reason === undefined ? summary : { ...summary, status: reason };
 }
 
-/** The pod has been told to end, and its containers have not ended yet. */
+/** The end of the pod was requested, and its containers have not ended yet. */
 export function isEndingState(state: string | undefined): boolean {
   return state === 'Syncing.Draining' || state?.startsWith('Terminating.') === true;
 }

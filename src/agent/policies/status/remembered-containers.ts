@@ -7,9 +7,9 @@ import type { KnownContainer, RuntimeContainerStatus, RuntimePodStatus } from '.
 import type { ProbeResult } from '../probes/probe.ts';
 
 /**
- * Adds to containers that run what only their agent knows: that the postStart hook has not completed, since the agent died before, and
- * what they were told to have since they were created. Containers whose agent did not remember completed hooks (the kubelet, an earlier
- * version) count as completed.
+ * Adds to containers that run what only their agent knows: that the postStart hook has not completed, since the agent died before, and the
+ * resources that they got after they were created. Containers whose agent did not remember completed hooks (the kubelet, an earlier version) count
+ * as completed.
  */
 export function withRemembered(
   podStatus: RuntimePodStatus,

@@ -11,7 +11,7 @@ export interface EndedPod {
   readonly uid: string;
   /** Of a deletion. Without it, that of the pod's spec counts. */
   readonly gracePeriodSeconds?: number;
-  /** What the manifest says; missing where the UID changes with the manifest. */
+  /** The content of the manifest; missing where the UID changes with the manifest. */
   readonly content?: string;
   /** How an ordinary pod has ended. Without it, the pod was deleted, and may not have ended yet. */
   readonly status?: PodStatus;

@@ -2,7 +2,7 @@ import type { FsStats } from '../../../types/stats.ts';
 
 export const USAGE_UNITS = ['UNKNOWN', 'BYTES', 'INODES'] as const;
 
-/** What a CSI driver says of a volume, of one unit. */
+/** A CSI driver's figures of a volume, in one unit. */
 export interface CsiUsage {
   readonly available: number;
   readonly total: number;

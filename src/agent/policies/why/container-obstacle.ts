@@ -122,7 +122,10 @@ function waiting(
   return `cannot start ${place}: ${reason}${colon(message)}${next}`;
 }
 
-/** What the pod needs before its first container and does not have. Events stay when the missing thing exists by now: the last sync knows better. */
+/**
+ * What the pod needs before its first container and does not have. Events stay when the missing thing exists by now: the result of the last sync is
+ * newer.
+ */
 function lackingBefore(facts: ObstacleFacts): string | undefined {
   if (hasStarted(facts)) return undefined;
   const { reason: failure = '', message = '' } = latest(facts, Object.keys(BEFORE_CONTAINERS)) ?? {};

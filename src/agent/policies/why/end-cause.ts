@@ -11,7 +11,7 @@ export type PodOrigin = 'static' | 'local' | 'api';
  * - Unwanted: its source does not have it any more.
  * - AgentEnded: the agent ended its pods before it stopped.
  * - EndedBefore: the agent found it ended already.
- * - Killed: it was told to end, and by whom is not known.
+ * - Killed: it was ended, and the cause is not known.
  */
 export type EndCause =
   | 'Evicted'
@@ -69,7 +69,7 @@ export interface Choice {
 /** In the answer as `-o json` prints it. */
 export interface WhyEnd {
   readonly cause: EndCause;
-  /** RFC 3339: when it was told to end, and since when none of its containers runs. */
+  /** RFC 3339: when its end was requested, and since when none of its containers runs. */
   readonly toldAt?: string;
   readonly endedAt?: string;
   /** The final one. */

@@ -58,7 +58,7 @@ export function lackText(
   };
 }
 
-/** The message says nothing of what did not lie as it is to. */
+/** The message does not say which of them could not be placed as the policy asks. */
 function placedParts(pod: Pod): readonly Lack[] {
   const devices = [...podLimits(pod)].filter(([name, { nanos }]) => name.includes('/') && nanos > 0n);
   const cpus = podExclusiveCount(pod);

@@ -10,7 +10,7 @@ export interface UnhealthyDevice {
   readonly device: string;
 }
 
-/** One whose health is not known is not among them: its plugin starts again, perhaps. */
+/** One whose health is not known is left out: its plugin may be starting again. */
 export function unhealthyDevices(status: PodStatus | undefined): readonly UnhealthyDevice[] {
   const { initContainerStatuses = [], containerStatuses = [] } = status ?? {};
   return [...initContainerStatuses, ...containerStatuses].flatMap(

@@ -32,7 +32,7 @@ export interface RecordedLife {
 
 export interface RecordedEnd {
   readonly cause: EndCause;
-  /** When it was told to end, or came to its end by itself. */
+  /** When its end was requested, or it ended by itself. */
   readonly toldMs: number;
   /** Since when none of its containers runs; undefined while some may. */
   readonly endedMs: number | undefined;

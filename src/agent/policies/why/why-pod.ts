@@ -39,7 +39,7 @@ export interface PodWhyFacts {
   /** Which pods hold what the pod lacks; undefined where none does. */
   readonly heldOf?: (lack: Lack) => string | undefined;
   readonly rejection: Rejection | undefined;
-  /** What the part that ended the pod says of it. */
+  /** What the kill writes into the final status. */
   readonly override: PodStatusOverride | undefined;
   /** When it ended, where an earlier agent saw that. */
   readonly endedMs?: number | undefined;
@@ -62,7 +62,7 @@ export interface Why {
   /** RFC 3339. */
   readonly since?: string;
   readonly nextTry?: string;
-  /** Of a pod that has ended, or has been told to. */
+  /** Of a pod that has ended or is ending. */
   readonly end?: WhyEnd;
   readonly sentences: readonly string[];
 }
@@ -125,7 +125,7 @@ function resizeText({ status, resizeDelay }: PodWhyFacts): string | undefined {
   return message ? `is being resized, and the last try failed: ${message}` : 'is being resized';
 }
 
-/** With those who hold what it waits for, where that is known; they may be others by now than when it asked. */
+/** With the pods that hold what it waits for, where that is known. At the time of its request it may have been others. */
 function delayText({ pod, heldOf = nobody }: PodWhyFacts, delay: StartDelay): string {
   const lack = lackText(delay, pod, heldOf);
   if (lack === undefined) return decapitalised(delay.message);
@@ -175,7 +175,7 @@ function endedSentences(facts: PodWhyFacts): readonly string[] {
   const endedMs = facts.endedMs ?? sinceMs;
   const when = endedMs === undefined ? '' : ` at ${atTime(endedMs, nowMs)}`;
   const open = state === 'Terminated.Finished' ? undefined : podSentence(state);
-  // That of a pod which is ended while it runs stays Running: it says nothing of the end.
+  // The phase of a pod that is ended while it runs stays Running: it does not describe the end.
   const phase = isTerminalPhase(status?.phase) ? `, phase ${status?.phase}` : '';
   const end = endOf(facts);
   const first = said(facts, `has ended${when}${phase}${end === undefined ? '' : `: ${causeText(end)}`}`);

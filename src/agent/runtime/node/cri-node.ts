@@ -55,11 +55,11 @@ export function criNode(options: CriNodeOptions): PodNode {
 }
 
 /**
- * In the order in which a pod is prepared; it is released and removed in the reverse order. Processes end before anything is removed.
- * Logs go next: that helps on a full disk, whatever may fail afterwards. Volumes are made of objects, which are forgotten once the volumes
- * are gone. The ids of the pod's user namespace are free once nothing of the pod runs or is mounted. The folder that has their record goes
- * when all else is gone. Devices, CPUs and memory are given to a pod that nothing else has rejected, and are free when its containers have ended. Drivers may need what is
- * mounted for a pod: claims are prepared after volumes, and unprepared before.
+ * In the order in which a pod is prepared; it is released and removed in the reverse order. Processes end before anything is removed. Logs go next:
+ * that helps on a full disk, whatever may fail afterwards. Volumes are made of objects, which are forgotten once the volumes are gone. The ids of
+ * the pod's user namespace are free once nothing of the pod runs or is mounted. The folder that has their record goes when all else is gone. A pod
+ * gets devices, CPUs and memory when no other subsystem rejects it; they are free when its containers have ended. Drivers may need what is mounted
+ * for a pod: claims are prepared after volumes, and unprepared before.
  */
 function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
   const { allowedUnsafeSysctls, appArmor, images, topology, cpus, memory, dra } = options;

@@ -61,7 +61,7 @@ export interface NumaCpuPods {
 }
 
 /**
- * Of the node that is above its threshold most often. Pods that are bound to no node go only where all of them are: otherwise the kernel
+ * The pods of the node that is above its threshold most often. Pods that are bound to no node go only where all of them are: otherwise the kernel
  * moves their tasks. Reclaimed ones go first, then those of lower priority, then the one whose use comes nearest to what is too much.
  */
 export function numaCpuVictims(

@@ -11,7 +11,7 @@ export interface NumaVerdict {
   readonly freeBytes: number;
   /** The watermark that counts: pressure begins below it. */
   readonly targetBytes: number;
-  /** In how many questions it was below, less those since in which it was not. */
+  /** How many questions have found it below, less those since that have not. */
   readonly times: number;
   /** Undefined: no pod has to go. */
   readonly reach: Reach | undefined;

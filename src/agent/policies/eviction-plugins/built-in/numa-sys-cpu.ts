@@ -62,7 +62,7 @@ export function withReading(
   return { last: now, nodes: new Map(readings), pods: usedSince(last.times, figures.times) };
 }
 
-/** A node whose threshold is hard comes before those whose is soft, then the one of whose use the kernel has the larger part. */
+/** A node above its hard threshold comes before one above its soft one, then a larger part of use by the kernel before a smaller one. */
 export function judgeNumaSysCpu(
   { settings: { numaSysCpu } }: Asked,
   kept: NumaSysCpuKept,
@@ -82,7 +82,7 @@ export function judgeNumaSysCpu(
   };
 }
 
-/** Of the pods bound to that node, those of whose use the kernel has a large part: the one first for which it works most. */
+/** The pods bound to that node whose use is to a large part by the kernel. The pod with the most such use comes first. */
 export function numaSysCpuVictims(
   numaNodes: NumaNodesOfPods,
   { pods, topN, settings: { numaSysCpu } }: AskedForPods,

@@ -18,7 +18,7 @@ import {
 import { bytesText, gracePeriodOf, isReclaimed } from './built-in-pods.ts';
 import { thresholdAmount } from './threshold-text.ts';
 
-/** Of what too little is left. */
+/** What is short. */
 export type RootfsKept = 'space' | 'inodes' | undefined;
 
 /** The file system, and by UID what pods have written to it. */

@@ -46,7 +46,7 @@ function isLookedAt(pod: Pod, { labels: wanted }: RssOveruseSettings): boolean {
   return isEvictable(pod) && Object.entries(wanted).every(([key, value]) => labels[key] === value);
 }
 
-/** Undefined: the pod stays. That is so too if it names a factor that is none. */
+/** Undefined: the pod stays. So it does if it names an invalid factor. */
 function overuseFactor(pod: Pod, { allPods, factor }: RssOveruseSettings): number | undefined {
   const own = enhancementNumber(pod, MEMORY_ENHANCEMENT, THRESHOLD);
   if (own === undefined) return allPods ? factor : undefined;

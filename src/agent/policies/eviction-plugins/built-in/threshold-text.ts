@@ -3,7 +3,7 @@ import { quantityIn, quantityValue } from '../../formats/quantity.ts';
 
 const PERCENT = /^(\d+(?:\.\d+)?)%$/u;
 
-/** For an amount that is none: the end of the sentence "must be …". An empty one is not compared. */
+/** For an invalid amount: the end of the sentence "must be …". An empty one is not compared. */
 export function thresholdTextProblem(text: string): string | undefined {
   const isValid = text === '' || isBetween(percentOf(text), 100) || isBetween(quantityOf(text), Infinity);
   return isValid ? undefined : 'a quantity such as 10Gi of more than 0, or a percentage such as 10%';
