@@ -111,7 +111,7 @@ test('results of probes are measured, until the probes end', async () => {
   );
 });
 
-test('an effect that fails ends as well', async () => {
+test('an effect that fails is measured as ended as well', async () => {
   await agent.cleanUp();
   const metrics = new AgentMetrics();
   agent = await startAgent({
@@ -129,7 +129,7 @@ test('an effect that fails ends as well', async () => {
   expect(count).toBe('1');
 });
 
-test('a pod of the API server that no node has begun is to start; one of a manifest is not', () => {
+test('a pod of the API server that has not started on any node counts as new; a pod of a manifest does not', () => {
   const observer = podObserver(measurements);
   const fromApi = testPod({ name: 'api' });
   for (const pod of [fromApi, { ...fromApi, status: { startTime: '2030-01-01T00:00:00Z' } }])

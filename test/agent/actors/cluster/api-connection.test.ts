@@ -29,7 +29,7 @@ describe('the connection to the API server', () => {
     return { connection, lines, at };
   }
 
-  test('is logged when it changes, with what is wrong and how long it was so', () => {
+  test('is logged when it changes, with the problem and how long it lasted', () => {
     const { at, lines } = open();
     at(1000).failed('GET /api/v1/nodes/n: connection refused');
     at(2000).answered();
@@ -47,7 +47,7 @@ describe('the connection to the API server', () => {
     ]);
   });
 
-  test('says once that the clocks differ, and once that they agree again', () => {
+  test('is logged once when the clocks differ, and once when they agree again', () => {
     const { connection, lines } = open();
     for (const difference of [0, 3_600_000, 3_601_000, 0, 0]) connection.clockDifference(difference);
     expect(lines).toEqual([
@@ -66,7 +66,7 @@ describe('the connection to the API server', () => {
     expect(connection.current).toEqual({ state: 'Unauthorized', since: 5000, problem: 'Unauthorized' });
   });
 
-  test('calls on changes alone', () => {
+  test('calls its listeners only when it changes', () => {
     const { connection, at } = open();
     const heard: ApiConnectionState['state'][] = [];
     const end = connection.onChange(({ state }) => heard.push(state));

@@ -90,7 +90,7 @@ async function issued(hours: number): Promise<void> {
 }
 
 describe('the manager of a certificate', () => {
-  test('asks with a new key, stores the certificate, and renews it in time with another key', async () => {
+  test('requests it with a new key, stores the certificate, and renews it in time with another key', async () => {
     start();
     expect(manager.current()).toBeUndefined();
     await issued(10);

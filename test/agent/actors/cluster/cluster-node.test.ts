@@ -36,7 +36,7 @@ describe('registration', () => {
     expect(others.told).toEqual(['registration begins', 'node ready']);
   });
 
-  test('has the taints and the provider that the settings name', async () => {
+  test('has the taints and the provider ID of the settings', async () => {
     const registration = {
       registerWithTaints: [{ key: 'dedicated', value: 'x', effect: 'NoExecute' }],
       registerSchedulable: false,
@@ -55,7 +55,7 @@ describe('registration', () => {
     });
   });
 
-  test('takes over an object that exists, and leaves its spec and what else it has', async () => {
+  test('takes over an object that exists, and leaves its spec and its other fields unchanged', async () => {
     const { clock, api, node } = setUp();
     api.putNode({
       metadata: { name: 'node-1', uid: 'old', labels: { zone: 'a', 'kubernetes.io/arch': 'arm64' } },
@@ -92,7 +92,7 @@ describe('registration', () => {
     ]);
   });
 
-  test('reads the object also where the node may not create it', async () => {
+  test('reads the object also if the node may not create it', async () => {
     const { clock, api, node, told } = setUp();
     api.putNode({ metadata: { name: 'node-1', uid: 'old' } });
     api.fault = ({ verb }) => {
@@ -103,7 +103,7 @@ describe('registration', () => {
     expect(told).toEqual(['registered old']);
   });
 
-  test('says that the node may not create the object, if there is none', async () => {
+  test('logs that the node may not create the object, if there is none', async () => {
     const { clock, api, node } = setUp();
     api.fault = ({ verb }) => {
       if (verb === 'create') throw refusal('Forbidden');
@@ -127,7 +127,7 @@ describe('registration', () => {
     expect(told).toEqual(['registered uid-1']);
   });
 
-  test('is tried again after 100 ms, doubling to 7 s, for ever', async () => {
+  test('is tried again after 100 ms, doubling to 7 s, without end', async () => {
     const { clock, api, node, lines } = setUp();
     const begin = clock.now();
     api.fault = () => {
@@ -188,7 +188,7 @@ describe('without --register-node', () => {
 });
 
 describe('reports', () => {
-  test('without a change go out after 5 min; until then nothing is asked of the server', async () => {
+  test('without a change go out after 5 min; until then there are no requests to the server', async () => {
     const { clock, api } = await registered({ random: 0.5 });
     await clock.advance(5 * MINUTE_MS - 10_000);
     expect(api.requests).toEqual([]);
@@ -208,7 +208,7 @@ describe('reports', () => {
     ]);
   });
 
-  test('go out at once where that is asked for', async () => {
+  test('go out at once on request', async () => {
     const { clock, api, node, facts, events } = await registered();
     facts.problems = ['node is shutting down'];
     node.reportNow();
@@ -222,7 +222,7 @@ describe('reports', () => {
     expect(events).toEqual(['Normal NodeNotReady']);
   });
 
-  test('of a change that comes while one is under way go out after it', async () => {
+  test('of a change that comes while a report is under way go out after it', async () => {
     const { clock, api, node, facts } = await registered();
     let answer: () => void = nothing;
     api.fault = () => new Promise((resolve) => (answer = resolve));
@@ -239,7 +239,7 @@ describe('reports', () => {
     expect(condition(api.node, 'Ready')).toMatchObject({ status: 'False' });
   });
 
-  test('are patches: what others have put into the status stays', async () => {
+  test('are patches: fields of the status that other clients have set stay', async () => {
     const { clock, api, node, facts } = await registered();
     const foreign = { type: 'KernelDeadlock', status: 'False' };
     api.putNode({
@@ -261,7 +261,7 @@ describe('reports', () => {
     expect(api.node?.metadata.labels).toMatchObject({ 'kubernetes.io/os': 'linux' });
   });
 
-  test('are tried five times, from the second try with what the server has now, then with the next look', async () => {
+  test('are tried five times, from the second try with the present object of the server, then at the next look', async () => {
     const { clock, api, facts } = await registered();
     api.fault = ({ verb }) => {
       if (verb === 'patch') throw refusal('Conflict');
@@ -289,7 +289,7 @@ describe('reports', () => {
     expect(events).toEqual(['Normal NodeNotReady']);
   });
 
-  test('end with the stop: nothing is armed and asked any more', async () => {
+  test('end with the stop: no timer is set and no request is sent any more', async () => {
     const { clock, api, node } = await registered();
     node.stop();
     expect(clock.armed).toBe(0);
@@ -300,7 +300,7 @@ describe('reports', () => {
 });
 
 describe('a node that is not Ready when it starts', () => {
-  test('is reported within 100 ms after it has become Ready, and costs no request before', async () => {
+  test('is reported within 100 ms after it has become Ready, and sends no request before', async () => {
     const { clock, api, node, facts, events } = setUp();
     facts.problems = ['container runtime status check may not have completed yet'];
     node.start();
@@ -312,7 +312,7 @@ describe('a node that is not Ready when it starts', () => {
     expect(events.at(-1)).toBe('Normal NodeReady');
   });
 
-  test('is looked at often for two minutes alone', async () => {
+  test('is checked often only for the first two minutes', async () => {
     const { clock, api, node, facts } = setUp();
     facts.problems = ['container runtime is down'];
     node.start();
@@ -327,7 +327,7 @@ describe('a node that is not Ready when it starts', () => {
 });
 
 describe('an object that was deleted', () => {
-  test('is logged and not made anew, and kept up to date when it exists again', async () => {
+  test('is logged and not created again, and kept up to date when it exists again', async () => {
     const { clock, api, node, told, lines } = await registered();
     api.node = undefined;
     node.seen(undefined);
@@ -344,7 +344,7 @@ describe('an object that was deleted', () => {
     expect(condition(api.node, 'Ready')).toMatchObject({ status: 'True' });
   });
 
-  test('and made anew at once is reported with its new UID', async () => {
+  test('and created again at once is reported with its new UID', async () => {
     const { clock, api, node, told } = await registered();
     api.putNode({ metadata: { name: 'node-1', uid: 'new' } });
     node.seen(api.node);

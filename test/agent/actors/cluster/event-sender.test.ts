@@ -58,7 +58,7 @@ describe('what is sent', () => {
     ]);
   });
 
-  test('the field path says what kind of container it is', async () => {
+  test('the field path names the kind of the container', async () => {
     pod = { ...testPod(), spec: { containers: [{ name: 'main' }], initContainers: [{ name: 'setup' }] } };
     events.event(POD, 'Normal', 'Started', 'Container started', { container: 'setup' });
     await clock.advance(0);
@@ -119,7 +119,7 @@ describe('what is sent', () => {
     expect(sent()).toMatchObject([{ metadata: { name: 'uuid' } }]);
   });
 
-  test('why a pod waits is only logged', async () => {
+  test('the reason why a pod waits is only logged, and not sent', async () => {
     events.event(POD, 'Normal', 'NameTaken', 'waits for default/web to end');
     await clock.advance(0);
     expect(api.requests).toEqual([]);
@@ -143,7 +143,7 @@ describe('a server that does not answer', () => {
     };
   });
 
-  test('is asked twelve times: first again after a random time, then every ten seconds', async () => {
+  test('gets twelve tries: the second after a random time, then one every ten seconds', async () => {
     const begun = clock.now();
     const times: number[] = [];
     api.answer = () => {
@@ -156,7 +156,7 @@ describe('a server that does not answer', () => {
     expect(warnings).toEqual([expect.stringContaining('could not be sent')]);
   });
 
-  test('holds up no event: they wait, and what happens again meanwhile is one report with its count', async () => {
+  test('delays no event: they wait, and repetitions meanwhile become one report with its count', async () => {
     events.event(POD, 'Normal', 'Killing', 'Stopping container main');
     await clock.advance(0);
     for (let i = 0; i < 7; i += 1) backOff();
@@ -179,7 +179,7 @@ describe('a server that does not answer', () => {
     expect(sent()).toMatchObject([{ count: 1 }, { count: 2 }]);
   });
 
-  test('has at most 1000 events waiting; newer ones are dropped', async () => {
+  test('leads to at most 1000 waiting events; newer ones are dropped', async () => {
     for (let i = 0; i < 1_100; i += 1)
       events.event({ ...POD, uid: `uid-${i}`, name: `web-${i}` }, 'Normal', 'Killing', 'Stopping');
     api.answer = ({ body }) => body;
@@ -207,7 +207,7 @@ describe('a server that does not answer', () => {
 
 describe('a server that refuses', () => {
   test.each(['Forbidden', 'Invalid', 'TooManyRequests', 'InternalError'])(
-    'is not asked again: %s',
+    'gets no second try: %s',
     async (reason) => {
       api.answer = () => {
         throw refusal(reason);
@@ -223,7 +223,7 @@ describe('a server that refuses', () => {
   test.each([
     ['is being deleted', { status: 403, reason: 'Forbidden', causes: ['NamespaceTerminating'] }],
     ['is gone', { status: 404, reason: 'NotFound' }],
-  ])('for a namespace that %s is no news, and does not hide another refusal', async (_, details) => {
+  ])('for a namespace that %s is not logged, and does not hide another refusal', async (_, details) => {
     api.answer = () => {
       throw new ApiError('no namespace', details);
     };
@@ -249,7 +249,7 @@ describe('a server that refuses', () => {
 });
 
 describe('an agent that ends', () => {
-  test('sends the events that wait, and takes no more', async () => {
+  test('sends the waiting events, and accepts no more', async () => {
     for (const message of ['a', 'b', 'c']) backOff(message);
     await events.stop();
     expect(sent().map(({ message }) => message)).toEqual(['a', 'b', 'c']);
@@ -258,7 +258,7 @@ describe('an agent that ends', () => {
     expect([api.requests.length, clock.armed]).toEqual([0, 0]);
   });
 
-  test('tries once more what waits for its next try', async () => {
+  test('tries once more to send the events that wait for their next try', async () => {
     api.answer = () => {
       throw noAnswer();
     };

@@ -75,7 +75,7 @@ const first = staticPod('v1');
 const second = staticPod('v2');
 
 describe('the mirror pod of a static pod', () => {
-  test('is made at a sync, and not again once it is seen', async () => {
+  test('is created at a sync, and not again once it is in the watch', async () => {
     want(first);
     mirrors.reconcile(first);
     await clock.advance(0);
@@ -90,7 +90,7 @@ describe('the mirror pod of a static pod', () => {
     expect(await sync(first)).toEqual([]);
   });
 
-  test('is made once the node is known, without another sync', async () => {
+  test('is created once the node is known, without another sync', async () => {
     node = undefined;
     want(first);
     expect(await sync(first)).toEqual([]);
@@ -100,7 +100,7 @@ describe('the mirror pod of a static pod', () => {
     expect(api.taken()).toEqual([CREATE]);
   });
 
-  test('is deleted with its UID and made anew in one go, if it is of another version or being deleted', async () => {
+  test('is deleted by its UID and created again in the same sync, if it is of another version or being deleted', async () => {
     for (const stale of [mirrorPod('v0'), mirrorPod('v1', 'mirror', true)]) {
       want(first, stale);
       mirrors.reconcile(first);
@@ -110,7 +110,7 @@ describe('the mirror pod of a static pod', () => {
     }
   });
 
-  test('is made at once if the old one is gone already', async () => {
+  test('is created at once if the old one is gone already', async () => {
     want(first, mirrorPod('v0'));
     api.answer = ({ verb }) => {
       if (verb === 'delete') throw refusal('NotFound');
@@ -118,7 +118,7 @@ describe('the mirror pod of a static pod', () => {
     expect([await sync(first), warnings]).toEqual([[DELETE, CREATE], []]);
   });
 
-  test('is not made while another pod has its name', async () => {
+  test('is not created while another pod has its name', async () => {
     want(first, mirrorPod('v0'));
     api.answer = ({ verb }) => {
       if (verb === 'delete') throw refusal('Conflict');
@@ -172,7 +172,7 @@ describe('the mirror pod of a static pod', () => {
     expect(await cleanUp()).toEqual([]);
   });
 
-  test('is made once, however many syncs come while the request is in flight', async () => {
+  test('is created once, however many syncs come while the request is in flight', async () => {
     want(first);
     const answer = Promise.withResolvers<undefined>();
     api.answer = () => answer.promise;
@@ -182,7 +182,7 @@ describe('the mirror pod of a static pod', () => {
     expect(api.taken()).toEqual([CREATE]);
   });
 
-  test('is made anew if a new version of the static pod is synced while the request is in flight', async () => {
+  test('is created again if a new version of the static pod is synced while the request is in flight', async () => {
     want(first);
     const answer = Promise.withResolvers<undefined>();
     api.answer = () => answer.promise;
@@ -202,7 +202,7 @@ describe('a server that does not answer', () => {
     };
   });
 
-  test('is asked again after ten seconds, not at each sync; the problem is logged once', async () => {
+  test('gets the request again after ten seconds, not at each sync; the problem is logged once', async () => {
     want(first);
     expect(await sync(first)).toEqual([CREATE]);
     expect(await sync(first)).toEqual([]);
@@ -214,7 +214,7 @@ describe('a server that does not answer', () => {
     expect([api.taken(), clock.armed]).toEqual([[CREATE], 0]);
   });
 
-  test('is not asked again for a static pod that is not wanted any more', async () => {
+  test('gets no further request for a static pod that is not wanted any more', async () => {
     want(first);
     await sync(first);
     want();
@@ -222,13 +222,13 @@ describe('a server that does not answer', () => {
     expect(api.taken()).toEqual([]);
   });
 
-  test('makes no mirror pod anew before the old one is deleted', async () => {
+  test('gets no request to create a mirror pod again before the old one is deleted', async () => {
     want(first, mirrorPod('v0'));
     expect(await sync(first)).toEqual([DELETE]);
   });
 });
 
-test('what the server refuses is tried again at the next sync', async () => {
+test('a request that the server refuses is tried again at the next sync', async () => {
   want(first);
   api.answer = () => {
     throw refusal('Forbidden');
@@ -256,7 +256,7 @@ describe('the mirror pod of a static pod that a person has deleted', () => {
     expect(await sync(first)).toEqual([]);
   });
 
-  test('is made again when the static pod starts again', async () => {
+  test('is created again when the static pod starts again', async () => {
     await cleanUp();
     want(first);
     deleted.clear();
@@ -282,7 +282,7 @@ describe('an orphaned mirror pod', () => {
     expect(await cleanUp()).toEqual([DELETE]);
   });
 
-  test('is none while one of two static pods of its name is wanted', async () => {
+  test('does not exist while one of two static pods with its name is wanted', async () => {
     want(first, second, mirrorPod('v1'));
     desired.delete(second);
     expect(await cleanUp()).toEqual([]);
@@ -315,7 +315,7 @@ test('a static pod that comes back while its orphaned mirror pod is being delete
   expect(api.taken()).toEqual([DELETE, CREATE]);
 });
 
-test('after the stop nothing is sent, and nothing waits', async () => {
+test('after the stop no request is sent, and no timer is set', async () => {
   want(first);
   api.answer = () => {
     throw noAnswer();

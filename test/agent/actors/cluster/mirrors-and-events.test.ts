@@ -82,7 +82,7 @@ describeOnControlPlane('mirror pods and events at a real API server', (controlPl
     return found;
   };
 
-  test('a mirror pod is made, made anew for a new version, and deleted with its static pod', async () => {
+  test('a mirror pod is created, created again for a new version, and deleted with its static pod', async () => {
     const { mirrors, desired, lines } = openMirrors();
     const first = manifest('web', 'a', { priorityClassName: 'system-node-critical', hostNetwork: true });
     desired.set(first);
@@ -114,7 +114,7 @@ describeOnControlPlane('mirror pods and events at a real API server', (controlPl
     expect(warningsOf(lines)).toEqual([]);
   });
 
-  test('of a static pod that the server refuses there is no mirror pod, and the log says why', async () => {
+  test('a static pod that the server refuses has no mirror pod, and the log has the reason', async () => {
     const { mirrors, desired, lines } = openMirrors();
     const pod = manifest('refused', 'a', { priority: 5 });
     desired.set(pod);
@@ -189,7 +189,7 @@ describeOnControlPlane('mirror pods and events at a real API server', (controlPl
     expect(warningsOf(lines)).toEqual([]);
   });
 
-  test('an event in a namespace that does not exist is no warning, and holds up no other', async () => {
+  test('an event in a namespace that does not exist is no warning, and delays no other event', async () => {
     const { events, lines } = openEvents();
     events.event({ name: 'lost', namespace: 'nowhere', uid: 'u' }, 'Normal', 'Killing', 'Stopping');
     events.event({ name: 'found', namespace: 'default', uid: 'v' }, 'Normal', 'Killing', 'Stopping');

@@ -153,7 +153,7 @@ describeOnControlPlane('the credentials of a node', { with: ['kube-controller-ma
     expect(pems()).toHaveLength(1);
   });
 
-  test('are asked for once, under one name, where certificates are not rotated', async () => {
+  test('are requested once, under one name, if certificates are not rotated', async () => {
     const settings = { bootstrap: bootstrapKubeconfig(controlPlane), rotates: false };
     const before = await open(settings);
     await issued(before.client, () => before.start());
@@ -186,7 +186,7 @@ describeOnControlPlane('the credentials of a node', { with: ['kube-controller-ma
     expect(requests.items.filter(({ spec }) => spec.username === `system:node:${NODE}`)).not.toHaveLength(0);
   });
 
-  test('of kubeadm, which stand in the kubeconfig, are replaced at once', async () => {
+  test('of kubeadm, which are in the kubeconfig, are replaced at once', async () => {
     const { cert, key } = controlPlane.details('admin');
     const base64 = (text = '') => Buffer.from(text).toString('base64');
     writeFileSync(

@@ -39,7 +39,7 @@ describe('the lease', () => {
     expect(api.requests).toEqual([]);
   });
 
-  test('is created with its owner, and valid for as long as it is set', async () => {
+  test('is created with its owner and the duration of the settings', async () => {
     const { clock, api, lease } = setUp();
     lease.nodeKnown('uid-1');
     await clock.advance(0);
@@ -71,7 +71,7 @@ describe('the lease', () => {
     expect(api.verbs.at(-1)).toBe('update lease');
   });
 
-  test('that exists is read once and renewed; what others have put into it stays', async () => {
+  test('that exists is read once and renewed; fields that other clients have set stay', async () => {
     const { clock, api, lease } = setUp();
     api.putLease({ metadata: { name: 'node-1', labels: { a: 'b' } }, spec: { leaseTransitions: 2 } });
     lease.nodeKnown('uid-1');
@@ -147,7 +147,7 @@ describe('if it fails', () => {
     expect(lease.current).toMatchObject({ state: 'Waiting', problem: undefined });
   });
 
-  test('a lease that was deleted is made anew', async () => {
+  test('a lease that was deleted is created again', async () => {
     const { clock, api, lease } = setUp();
     lease.nodeKnown('uid-1');
     await clock.advance(5_000);
@@ -157,7 +157,7 @@ describe('if it fails', () => {
     expect(api.verbs).toEqual(['update lease', 'get lease', 'create lease']);
   });
 
-  test('the same problem of other requests is no other line of the log', async () => {
+  test('the same problem in several requests is logged once', async () => {
     const { clock, api, lease, lines } = setUp();
     lease.nodeKnown('uid-1');
     await clock.advance(0);
@@ -168,7 +168,7 @@ describe('if it fails', () => {
     expect(lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
   });
 
-  test('the same problem is one line of the log, however often it comes, and its end is another', async () => {
+  test('the same problem is one line of the log, however often it comes, and its end is another line', async () => {
     const { clock, api, lease, lines } = setUp();
     api.fault = () => {
       throw refusal('InternalError');
@@ -219,7 +219,7 @@ describe('if the Node object is lost', () => {
   });
 });
 
-test('nothing is armed after the stop', async () => {
+test('no timer is set after the stop', async () => {
   const { clock, lease } = setUp();
   lease.nodeKnown('uid-1');
   await clock.advance(5_000);

@@ -8,7 +8,7 @@ const status = (more: Pick<ContainerStatus, 'name' | 'state'>): ContainerStatus 
   ...more,
 });
 
-test('a status is measured from its change to when the API server has it, also where that did not answer at first', async () => {
+test('the time from a change of a status to its arrival at the API server is measured, also if the server did not answer at first', async () => {
   server.before = () => {
     throw new StateletError('Unavailable', 'connect ECONNREFUSED');
   };
@@ -39,7 +39,7 @@ test('a status that changes while one is being written is measured by itself', a
   expect(measurements.told).toEqual(['status begins', 'status ends', 'status begins', 'status ends']);
 });
 
-test('a pod that was forgotten is measured anew', async () => {
+test('a pod that was forgotten and is added again is measured from the start', async () => {
   const pod = bound('web');
   server.before = () => {
     throw new StateletError('Unavailable', 'connect ECONNREFUSED');

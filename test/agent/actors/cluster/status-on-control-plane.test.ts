@@ -121,7 +121,7 @@ describeOnControlPlane('the status of a pod', (controlPlane) => {
     await waitFor(() => writer.lagging === 0, { what: 'the statuses to be written' });
   };
 
-  test('is found again as it was written: nothing is left to be put right', async () => {
+  test('is read back as it was written, so that no correction is needed', async () => {
     let pod = await bound('story');
     for (const [runtime, phase] of [
       [WAITING, 'Pending'],
@@ -175,7 +175,7 @@ describeOnControlPlane('the status of a pod', (controlPlane) => {
     expect(manager.get(pod.metadata.uid)).toBeUndefined();
   });
 
-  test('goes to no pod that has taken the name', async () => {
+  test('is not written to another pod that has taken the name', async () => {
     const pod = await bound('twice');
     await controlPlane.kubectl('delete', 'pod', 'twice', '--grace-period=0', '--force');
     await bound('twice');
@@ -184,7 +184,7 @@ describeOnControlPlane('the status of a pod', (controlPlane) => {
     expect((await podNow('twice')).status?.phase).toBe('Pending');
   });
 
-  test('goes to the mirror pod of a static pod', async () => {
+  test('is written to the mirror pod of a static pod', async () => {
     const node = await controlPlane.kubectlJson<Pod>('get', 'node', controlPlane.nodeName);
     const fixed: Pod = {
       metadata: {

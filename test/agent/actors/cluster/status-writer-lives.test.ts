@@ -6,7 +6,7 @@ const RUNNING = { phase: 'Running' };
 const SUCCEEDED = { phase: 'Succeeded' };
 const MIRROR = { 'kubernetes.io/config.mirror': 'hash', 'kubernetes.io/config.source': 'api' };
 
-describe('a pod that was forgotten and has come again with its UID', () => {
+describe('a pod that was forgotten and is added again with its UID', () => {
   test('gets the status of its new life', async () => {
     const pod = bound('web');
     for (const message of ['one', 'two', 'three']) {

@@ -30,7 +30,7 @@ describe('a server that does not answer', () => {
     expect(lines.slice(1)).toEqual(['info Statuses of pods are written again']);
   });
 
-  test('is left alone as long as it asks', async () => {
+  test('gets no request during the time to wait that it has named', async () => {
     const pod = bound('web');
     server.before = () => {
       throw new ApiError('slow down', { status: 429, reason: 'TooManyRequests', retryAfterMs: 7_000 });
@@ -43,7 +43,7 @@ describe('a server that does not answer', () => {
     expect(server.statusOf('web')?.phase).toBe('Running');
   });
 
-  test('is not asked any more once the writer has stopped', async () => {
+  test('gets no request any more once the writer has stopped', async () => {
     const pod = bound('web');
     server.before = noAnswer;
     manager.set(pod, RUNNING);
@@ -76,7 +76,7 @@ describe('a status that the server refuses', () => {
     expect(lines).toEqual(['warn The API server refuses the status of the pod: Pod "bad" is invalid']);
   });
 
-  test('is tried again when another status changes', async () => {
+  test('is tried again when the status changes again', async () => {
     const [bad, good] = [bound('bad'), bound('good')];
     refuse(invalid);
     manager.set(bad, RUNNING);
@@ -97,7 +97,7 @@ describe('a status that the server refuses', () => {
     expect(lines).toEqual(['warn The API server refuses the status of the pod: pods "bad" is forbidden']);
   });
 
-  test('because the pod is gone: is not asked about again', async () => {
+  test('because the pod is gone: is not sent again', async () => {
     const bad = bound('bad');
     desired.delete(bad);
     refuse(forbidden);

@@ -58,7 +58,7 @@ describe('a new status', () => {
   describe('of a pod that no node has begun', () => {
     const untold = (name: string) => bound(name, {}, true);
 
-    test('is written without a look at the pod, with the UID', async () => {
+    test('is written without reading the pod first, with the UID', async () => {
       const pod = untold('web');
       manager.set(pod, RUNNING);
       await clock.advance(0);
@@ -76,7 +76,7 @@ describe('a new status', () => {
       expect(server.statusOf('web')).toEqual({ phase: 'Pending' });
     });
 
-    test('is written after a look where the answer to the first one was lost', async () => {
+    test('is written after reading the pod if the answer to the first write was lost', async () => {
       server.before = noAnswer;
       const pod = untold('web');
       manager.set(pod, { ...RUNNING, message: 'first' });
@@ -88,14 +88,14 @@ describe('a new status', () => {
       expect(server.statusOf('web')).not.toHaveProperty('message');
     });
 
-    test('that ends it is written after a look', async () => {
+    test('that is terminal is written after reading the pod', async () => {
       manager.set(untold('web'), SUCCEEDED);
       await clock.advance(0);
       expect(server.requests).toEqual(['get web', 'patch web']);
     });
   });
 
-  describe('of a sandbox that stands', () => {
+  describe('of a pod whose sandbox is ready', () => {
     const SANDBOX = { type: 'PodReadyToStartContainers', status: 'True' };
     const conditions = () => server.statusOf('web')?.conditions ?? [];
     let pod: Pod;
@@ -137,7 +137,7 @@ describe('a new status', () => {
     });
   });
 
-  describe('of a sandbox that stands while the status before it is being written', () => {
+  describe('of a ready sandbox, while the status before it is being written', () => {
     const FIRST = { phase: 'Pending', message: 'first' };
     const SANDBOX = { type: 'PodReadyToStartContainers', status: 'True' };
     let pod: Pod;
@@ -178,7 +178,7 @@ describe('a new status', () => {
     });
   });
 
-  test('of a sandbox that stands does not hold up the status before it', async () => {
+  test('of a ready sandbox does not delay the status before it', async () => {
     const pod = bound('web');
     manager.set(pod, { phase: 'Pending', message: 'first' });
     manager.sandboxReady(pod);
@@ -197,14 +197,14 @@ describe('a new status', () => {
       server.requests.length = 0;
     });
 
-    test('is written without another look at the pod', async () => {
+    test('is written without reading the pod again', async () => {
       manager.set(pod, restarted(1));
       await clock.advance(0);
       expect(server.requests).toEqual(['patch web']);
       expect(server.patches.at(-1)?.status).toEqual({ message: 'change 1' });
     });
 
-    test('is written after a look once the answer is old', async () => {
+    test('is written after reading the pod once the answer is old', async () => {
       seen('web');
       await clock.advance(10_000);
       manager.set(pod, restarted(1));
@@ -228,7 +228,7 @@ describe('a new status', () => {
       expect(writer.lagging).toBe(0);
     });
 
-    test('is written after a look where the answer to the last write was lost', async () => {
+    test('is written after reading the pod if the answer to the last write was lost', async () => {
       server.before = noAnswer;
       manager.set(pod, restarted(1));
       await clock.advance(0);
@@ -238,13 +238,13 @@ describe('a new status', () => {
       expect(server.statusOf('web')?.message).toBe('change 1');
     });
 
-    test('that ends the pod is written after a look', async () => {
+    test('that is terminal is written after reading the pod', async () => {
       manager.set(pod, SUCCEEDED);
       await clock.advance(0);
       expect(server.requests).toEqual(['get web', 'patch web']);
     });
 
-    test('mends with the next comparison what others have changed', async () => {
+    test('is compared later, and changes by other clients are corrected', async () => {
       server.put({ ...pod, status: { ...server.statusOf('web'), phase: 'Pending' } });
       seen('web');
       manager.set(pod, restarted(1));
@@ -266,7 +266,7 @@ describe('a new status', () => {
     expect(server.statusOf('fast')?.phase).toBe('Running');
   });
 
-  test('is looked at alone, and not with those of all other pods', async () => {
+  test('leads to a check of this pod only, and not of all other pods', async () => {
     const web = bound('web');
     const looks: number[] = [];
     let others = 0;
@@ -301,7 +301,7 @@ describe('a new status', () => {
     expect(manager.get(pod.metadata.uid)).toBeUndefined();
   });
 
-  test('of a pod that the server does not have is not asked about again', async () => {
+  test('of a pod that the server does not have is not sent again', async () => {
     const [gone, other] = [bound('gone'), bound('other')];
     server.pods.delete('gone');
     manager.set(gone, RUNNING);
@@ -329,8 +329,8 @@ describe('a flush', () => {
   });
 });
 
-describe('a node that is of another machine', () => {
-  test('gets no statuses, and those of before as soon as it is of this one again', async () => {
+describe('a Node object that another machine has taken', () => {
+  test('stops all status writes; the waiting ones are sent once the object belongs to this machine again', async () => {
     const pod = bound('web');
     ownsNode(false);
     manager.set(pod, RUNNING);
@@ -341,7 +341,7 @@ describe('a node that is of another machine', () => {
     expect(server.statusOf('web')?.phase).toBe('Running');
   });
 
-  test('gets none of those that waited for the server', async () => {
+  test('also stops the status writes that waited for the server', async () => {
     const pod = bound('web');
     server.before = noAnswer;
     manager.set(pod, RUNNING);
@@ -354,7 +354,7 @@ describe('a node that is of another machine', () => {
 });
 
 describe('every 10 s', () => {
-  test('nothing is asked where nothing differs', async () => {
+  test('no request is sent if no status differs', async () => {
     const pod = bound('web');
     manager.set(pod, { ...RUNNING, qosClass: 'BestEffort' });
     await clock.advance(0);
@@ -363,7 +363,7 @@ describe('every 10 s', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test('a status that others have changed is put right', async () => {
+  test('a status that other clients have changed is corrected', async () => {
     const pod = bound('web');
     manager.set(pod, RUNNING);
     await clock.advance(0);
@@ -375,7 +375,7 @@ describe('every 10 s', () => {
 });
 
 describe('the end of a pod', () => {
-  test('a terminal phase is written when no container can run: until then the phase stays, and the rest is written', async () => {
+  test('a terminal phase is written only when no container can run: until then the phase stays, and the other fields are written', async () => {
     const pod = bound('job');
     const { uid } = pod.metadata;
     running.add(uid);
@@ -413,7 +413,7 @@ describe('the end of a pod', () => {
     expect(writer.lagging).toBe(0);
   });
 
-  test('comes with the deletion, where that comes later', async () => {
+  test('is written together with the deletion, if that comes later', async () => {
     const pod = bound('job');
     manager.set(pod, SUCCEEDED);
     manager.terminate(pod);
@@ -436,7 +436,7 @@ describe('a static pod', () => {
     status: { phase: 'Pending' },
   });
 
-  test('has no status at the server without mirror pod; each mirror pod gets it', async () => {
+  test('has no status at the server without a mirror pod; each of its mirror pods gets the status', async () => {
     desired.set(fixed);
     manager.set(fixed, RUNNING);
     await clock.advance(10_000);
@@ -450,7 +450,7 @@ describe('a static pod', () => {
     expect(server.patches.map(({ metadata }) => metadata.uid)).toEqual(['mirror-1', 'mirror-2']);
   });
 
-  test('that has ended does not take its mirror pod with it', async () => {
+  test('that has ended does not delete its mirror pod', async () => {
     const ending = {
       ...mirror('mirror-1'),
       metadata: { ...mirror('mirror-1').metadata, deletionTimestamp: '2030-01-01T00:00:00Z' },

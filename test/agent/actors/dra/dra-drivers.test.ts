@@ -10,7 +10,7 @@ import { unlessAborted } from '../../../../src/system/promises.ts';
 import { StateletError } from '../../../../src/types/errors.ts';
 import { testContext } from '../../../support/test-context.ts';
 
-test('slices of a driver that registered while the server was away stay, and those of others are deleted', async () => {
+test('slices of a driver that registered while the server was away stay, and those of other drivers are deleted', async () => {
   const context = testContext();
   let isAway = true;
   const slices = new Map(['old.dra.test', 'gpu.dra.test'].map((driver) => [driver, driver]));

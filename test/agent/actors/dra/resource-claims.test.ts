@@ -102,7 +102,7 @@ const cdiOf = (pod: Pod) => {
   return main && node.dra.additions(pod, main).cdiDevices?.map(({ name }) => name);
 };
 
-test('a pod has all its claims of a driver by one call, and a further pod has them without one', async () => {
+test('all claims of a pod for one driver are prepared by one call, and a second pod with the same claims needs no call', async () => {
   const [gpu, nic] = [await openDriver(GPU), await openDriver(NIC, { version: 'v1beta1' })];
   const [one, two] = [podUsing('one', 'a', 'b', 'c'), podUsing('two', 'a')];
   claim('a', [GPU], [one, two]);
@@ -131,7 +131,7 @@ test('a pod has all its claims of a driver by one call, and a further pod has th
   );
 });
 
-test('nothing is asked or kept of a pod that may not use one of its claims, or lacks a driver', async () => {
+test('no driver is called and nothing is stored for a pod that may not use one of its claims, or lacks a driver', async () => {
   const gpu = await openDriver(GPU);
   const pod = podUsing('web', 'a', 'b');
   claim('a', [GPU], [pod]);
@@ -180,7 +180,7 @@ test('any error of a driver is reported with the name of the driver, and the nex
   expect(kept()).toEqual([]);
 });
 
-test('an answer that is too large is not kept', async () => {
+test('an answer of a driver that is too large is not stored', async () => {
   const device: ClaimDevice = { pool: 'p', device: 'd'.repeat(2_000), shareId: '', requests: [], cdiIds: [] };
   await openDriver(GPU, { devices: () => [device] });
   const pod = podUsing('web', 'a');
@@ -209,7 +209,7 @@ test('a driver that hangs does not delay the end of a pod: its call is aborted',
   expect(gpu.calls).toEqual(['NodePrepareResources a', 'NodeUnprepareResources a']);
 });
 
-test('a next agent knows what drivers may have prepared, and asks for it anew before a new sandbox', async () => {
+test('after a restart the agent knows which claims may be prepared, and prepares them again before a new sandbox', async () => {
   const gpu = await openDriver(GPU);
   const pod = podUsing('web', 'a');
   claim('a', [GPU], [pod]);
@@ -230,7 +230,7 @@ test('a next agent knows what drivers may have prepared, and asks for it anew be
   await node.dra.release('uid-of-web');
 });
 
-test('another claim of the same name waits until the former one is unprepared', async () => {
+test('another claim of the same name waits until the former claim is unprepared', async () => {
   await openDriver(GPU);
   const [one, two] = [podUsing('one', 'a'), podUsing('two', 'a')];
   claim('a', [GPU], [one, two]);

@@ -18,7 +18,7 @@ describe('under pressure', () => {
     thresholds: pressureThresholds({ evictionPSI: psi, evictionPSIGracePeriod: periods }),
   });
 
-  test('of memory, the same pod is evicted as for too little memory, as soon as the watch reports it', async () => {
+  test('of memory, the same pod is evicted as when memory is short, as soon as the watch reports it', async () => {
     await bed.start(stalling({ 'memory.pressure.some.avg10': '20%' }));
     await bed.run(lastingPod('modest'), lastingPod('greedy'));
     bed.figures.pods = [usingMemory('modest', 100), usingMemory('greedy', 300)];

@@ -26,7 +26,7 @@ describe('memory that becomes short', () => {
     bed.figures.isRuntimeSilent = true;
   });
 
-  test('is found without a call of the runtime', async () => {
+  test('is found without a call to the runtime', async () => {
     bed.figures.memoryGoes(50);
     await bed.untilState('greedy', 'Terminated.Finished');
     expect(bed.conditions()).toEqual(['MemoryPressure']);

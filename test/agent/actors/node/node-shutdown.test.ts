@@ -40,7 +40,7 @@ function setUp(pods: readonly Pod[], record?: ShutdownRecord) {
   return { clock, shutdown, killed, uids, recorder, told, lines, measurements };
 }
 
-test('a listener to the shutdown already sees the node shutting down: otherwise NotReady would be reported late', () => {
+test('a listener that is called at the shutdown already sees the node shutting down: otherwise NotReady would be reported late', () => {
   const { shutdown, told, recorder } = setUp([testPod()]);
   void shutdown.shutDown();
   expect(told).toEqual([true]);
@@ -75,7 +75,7 @@ test('a shutdown without pods ends at once', async () => {
   expect(uids()).toEqual([]);
 });
 
-test('a shutdown that is cancelled ends no further group, and nothing is armed', async () => {
+test('a shutdown that is cancelled ends no further group, and no timer is left', async () => {
   const { clock, shutdown, uids } = setUp([critical('dns'), testPod({ name: 'web' })]);
   const down = shutdown.shutDown();
   shutdown.cancel();
@@ -105,7 +105,7 @@ test.each(['all pods have ended', 'it is cancelled'])(
   },
 );
 
-test('when pods are ended, and that they have, is kept before the machine goes on', async () => {
+test('the times at which pods are being ended and have ended are stored before the machine shuts down', async () => {
   const written: [startMs: number, endMs: number | undefined][] = [];
   const writes: (() => void)[] = [];
   const record: ShutdownRecord = {

@@ -80,14 +80,14 @@ describe('the facts of the node', () => {
     expect(nodeState().facts()).toEqual({ ...ROOMY_NODE, supplementalGroupsPolicy: true });
   });
 
-  test('have the conditions of eviction, and say that the node shuts down', () => {
+  test('have the conditions of eviction, and the shutdown of the node', () => {
     conditions = ['DiskPressure'];
     isShuttingDown = true;
     expect(nodeState().facts()).toMatchObject({ conditions, isShuttingDown });
     expect(nodeState().health()).toMatchObject({ isShuttingDown });
   });
 
-  test('in a cluster are those of the Node object, and of the newest one where it is asked for', async () => {
+  test('in a cluster are those of the Node object, which is read anew on request', async () => {
     served = {
       metadata: { name: 'node-a', labels: { zone: 'served' } },
       status: { allocatable: { cpu: '1' } },

@@ -47,7 +47,7 @@ const DEFINITION = {
   name: 'customnodeconfigs.config.katalyst.kubewharf.io',
 } as const;
 
-test('where they are not installed, their definition is watched, and once it is there they hold', async () => {
+test('if their definition is not installed, it is watched, and the settings apply once it exists', async () => {
   api.isInstalled = false;
   await start();
   const definitions = 'list /apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -64,7 +64,7 @@ test('where they are not installed, their definition is watched, and once it is 
   expect(cluster.config?.evictionConfig).toEqual({ dryRun: ['new'] });
 });
 
-test('where the definition may not be read, nothing else is done', async () => {
+test('if the definition may not be read, no other request is sent', async () => {
   api.isInstalled = false;
   api.fault = (request) => {
     if (request.startsWith('list')) throw refusal('Forbidden');
@@ -74,7 +74,7 @@ test('where the definition may not be read, nothing else is done', async () => {
   expect([api.requests.length, cluster.config, told()]).toEqual([2, undefined, []]);
 });
 
-test('a server that does not answer is asked again, and one that refuses is not', async () => {
+test('a request without an answer is repeated, and one that the server refuses is not', async () => {
   let failures = 2;
   api.fault = () => {
     if ((failures -= 1) >= 0) throw new StateletError('Unavailable', 'no answer');
@@ -90,7 +90,7 @@ test('a server that does not answer is asked again, and one that refuses is not'
   ]);
 });
 
-test('what the object says that is for the node holds, and is read again when its hash changes', async () => {
+test('the settings of the object for this node apply, and are read again when its hash changes', async () => {
   api.put(QOS, adminQoS({ dryRun: ['new'] }));
   api.put(CONFIG, customNodeConfig(QOS, 'h1'));
   await start();

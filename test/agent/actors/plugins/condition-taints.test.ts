@@ -58,7 +58,7 @@ function setUp(taints: readonly object[] = OTHERS, conditionTransitionPeriodMs =
 const taintsOf = (api: NodeApi) => api.node?.spec?.taints;
 
 describe('the conditions', () => {
-  test('are written as taints within 5 s, and taken off when they are over; those of others stay', async () => {
+  test('are written as taints within 5 s, and removed when they are over; taints of other clients stay', async () => {
     const it = setUp();
     it.conditions = [PRESSURE];
     await it.clock.advance(5_000);
@@ -68,7 +68,7 @@ describe('the conditions', () => {
     expect(taintsOf(it.api)).toEqual(OTHERS);
   });
 
-  test('are written for the version that was read alone, and only where something differs', async () => {
+  test('are written only to the version that was read, and only if something differs', async () => {
     const it = setUp();
     await it.clock.advance(60_000);
     expect(it.api.requests).toEqual([]);
@@ -81,7 +81,7 @@ describe('the conditions', () => {
     });
   });
 
-  test('a taint of an earlier run that no condition asks for goes when its condition would be over', async () => {
+  test('a taint of an earlier run whose condition does not hold any more is removed when the condition would be over', async () => {
     const it = setUp([...OTHERS, TAINT], 300_000);
     await it.clock.advance(299_999);
     expect(it.api.requests).toEqual([]);
@@ -89,7 +89,7 @@ describe('the conditions', () => {
     expect(taintsOf(it.api)).toEqual(OTHERS);
   });
 
-  test('with NoExecute have the time since when it counts', async () => {
+  test('with NoExecute have the time at which they were added', async () => {
     const it = setUp([]);
     it.conditions = [condition('a', { effects: ['NoExecute'] })];
     await it.clock.advance(5_000);
@@ -110,7 +110,7 @@ describe('the conditions', () => {
 });
 
 describe('the Node object', () => {
-  test('that is not known, or is of another machine, is left alone', async () => {
+  test('that is not known, or is of another machine, is not changed', async () => {
     const it = setUp();
     it.conditions = [PRESSURE];
     it.seen = () => undefined;
@@ -118,7 +118,7 @@ describe('the Node object', () => {
     expect(it.api.requests).toEqual([]);
   });
 
-  test('that was made anew since it was seen is not written before it is seen', async () => {
+  test('that was created again is not written before the watch shows it', async () => {
     const it = setUp();
     it.conditions = [PRESSURE];
     const before = it.api.node;

@@ -112,7 +112,7 @@ test('where the file cannot be written, the pod gets an event once, and other po
   expect(measurements.told).toEqual([...pass3, ...pass3, ...pass3]);
 });
 
-test('a folder that was removed is made again', async () => {
+test('a folder that was removed is created again', async () => {
   const pass = notices();
   mkdirSync(root);
   const agent = new HostPathNotices(testContext({ clock }), root);

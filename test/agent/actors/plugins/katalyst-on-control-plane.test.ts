@@ -39,7 +39,7 @@ describeOnControlPlane("Katalyst's objects", (controlPlane) => {
     clients.close();
   });
 
-  test('are not served before they are installed, for which the agent waits', async () => {
+  test('are not served before they are installed; the agent waits for that', async () => {
     cluster.start(() => undefined);
     expect(await clients.main.isServed('customnodeconfigs')).toBe(false);
     expect(await clients.main.isServed('nodes')).toBe(true);

@@ -37,8 +37,8 @@ const tooMany = (retryAfterMs?: number) =>
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
 
-describe('what is asked', () => {
-  test('an eviction of this pod alone, with the grace period that it gets', async () => {
+describe('the request to the API server', () => {
+  test('is an eviction of this pod only, with its grace period', async () => {
     bed.kill(web);
     await later(0);
     expect(api.requests).toEqual([
@@ -55,7 +55,7 @@ describe('what is asked', () => {
     ]);
   });
 
-  test('a deletion where the level of the pod says so', async () => {
+  test('is a deletion if the level of the pod requires it', async () => {
     bed.kill(reclaimed, { gracePeriodSeconds: 0 });
     await later(0);
     expect(api.requests).toEqual([
@@ -67,7 +67,7 @@ describe('what is asked', () => {
     ]);
   });
 
-  test('nothing for a pod that the server does not know: it ends through this node', async () => {
+  test('is not sent for a pod that the server does not know: the node itself ends the pod', async () => {
     bed.kill(local);
     await bed.untilState('local', 'Terminated.Finished');
     expect([api.requests, bed.killed]).toEqual([[], ['greed SyncPodKill']]);
@@ -101,7 +101,7 @@ test('an object that still exists long after the end of the pod is logged, witho
 });
 
 describe('an answer that is no success', () => {
-  test('429 is asked again after the delay that the server names', async () => {
+  test('429 leads to another try after the delay that the server names', async () => {
     refuse(tooMany(7_000));
     bed.kill(web);
     await later(6_999);
@@ -116,7 +116,7 @@ describe('an answer that is no success', () => {
     expect(bed.warnings()).toHaveLength(1);
   });
 
-  test('429 without a delay is asked again later and later', async () => {
+  test('429 without a delay leads to further tries after longer and longer delays', async () => {
     refuse(tooMany());
     bed.kill(web);
     await later(5_000 + 10_000 + 20_000 + 40_000 + 60_000 + 60_000);
@@ -124,7 +124,7 @@ describe('an answer that is no success', () => {
     expect(bed.evictions()).toEqual([]);
   });
 
-  test('a server that is away is asked again until it is back; the kill is shown all the time', async () => {
+  test('if the server is away, the request is repeated until it is back; the kill is shown all the time', async () => {
     refuse(noAnswer());
     bed.kill(web);
     await later(600_000);
@@ -170,7 +170,7 @@ describe('an answer that is no success', () => {
     expect([api.taken(), bed.view('web')?.state]).toEqual([[EVICT, 'get /default/pods/web'], 'AwaitingEnd']);
   });
 
-  test('a conflict about the same object is asked again soon', async () => {
+  test('a conflict about the same object leads to another try soon', async () => {
     api.answer = ({ verb }) => {
       if (verb === 'create') throw refusal('Conflict');
       return { metadata: { uid: 'web' } };
@@ -185,7 +185,7 @@ describe('an answer that is no success', () => {
 });
 
 describe('a pod that another part ends meanwhile', () => {
-  test('counts as ended by it: nothing more is asked, and its end on this node is the end of the kill', async () => {
+  test('counts as ended by it: no further request is sent, and the kill ends with the pod on this node', async () => {
     refuse(tooMany(10_000));
     bed.kill(web);
     await later(0);
@@ -200,7 +200,7 @@ describe('a pod that another part ends meanwhile', () => {
     expect([bed.kills.views(), bed.killed, api.taken()]).toEqual([[], [], []]);
   });
 
-  test('where somebody deletes its object, the kill lasts until that is gone', async () => {
+  test('by deleting its object: the kill lasts until the object is gone', async () => {
     refuse(tooMany(10_000));
     bed.kill(web);
     await later(0);
@@ -228,7 +228,7 @@ describe('a pod that another part ends meanwhile', () => {
   });
 });
 
-test('a shorter grace period is asked of the server once more; what it says to that changes nothing about the first request', async () => {
+test('a shorter grace period is sent to the server once more; the answer to that changes nothing about the first request', async () => {
   bed.kill(web);
   await later(0);
   bed.hung.add('web');
@@ -246,7 +246,7 @@ test('a shorter grace period is asked of the server once more; what it says to t
   expect([bed.view('web')?.state, bed.killed]).toEqual(['AwaitingEnd', ['greed EvictionAPI']]);
 });
 
-test('a shorter grace period before the answer: the request is aborted for another one, and its answer does not count', async () => {
+test('a shorter grace period before the answer: the request is aborted and sent anew, and its answer does not count', async () => {
   const signals: (AbortSignal | undefined)[] = [];
   const answers = [Promise.withResolvers<object>(), Promise.withResolvers<object>()] as const;
   api.answer = (_, signal) => answers[signals.push(signal) === 1 ? 0 : 1].promise;

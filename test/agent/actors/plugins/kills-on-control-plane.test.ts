@@ -109,7 +109,7 @@ describeOnControlPlane('a pod that a plugin has chosen', (controlPlane) => {
     expect([bed!.kills.views(), bed!.killed, bed!.warnings()]).toEqual([[], ['greed EvictionAPI'], []]);
   });
 
-  test('is deleted where its level says so, with a shorter grace period when that is wanted', async () => {
+  test('is deleted if its level requires it, with a shorter grace period when that is wanted', async () => {
     const pod = await running('deleted', 'DeletionAPI');
     bed!.kill(pod);
     await reaches('deleted', 'AwaitingEnd');
@@ -120,7 +120,7 @@ describeOnControlPlane('a pod that a plugin has chosen', (controlPlane) => {
     });
   });
 
-  test('that a disruption budget protects is asked for again when the server says, and goes when the budget allows it', async () => {
+  test('that a disruption budget protects is requested again when the server says, and goes when the budget allows it', async () => {
     await budget('protected');
     const pod = await running('protected');
     bed!.kill(pod);
@@ -187,7 +187,7 @@ describeOnControlPlane('a pod that a plugin has chosen', (controlPlane) => {
     },
   );
 
-  test('waits for a server that is away, and goes when it is back', async () => {
+  test('waits for a server that is away, and goes when the server is back', async () => {
     const pod = await running('patient');
     await controlPlane.apiServer.stop();
     bed!.kill(pod);
