@@ -1,4 +1,4 @@
-/** What eviction plugins say and what the rules make of it, as text of `statelet explain-eviction`. */
+/** The answers of eviction plugins and the decisions about them, as text of `statelet explain-eviction`. */
 import type {
   ExplainedPlugin,
   ExplainedPluginCandidate,
@@ -75,7 +75,7 @@ function heading({ plugins, decidedMs, state, awaited }: PluginsExplanation, ago
   return `${oneLine(`Eviction plugins: ${plugins.length}, ${latest}, now ${state}${waits}`)}\n`;
 }
 
-/** What is not by default, and why a change is not followed. */
+/** Settings that differ from the default, and why a change is not followed. */
 function settingLines({ settings = [], settingsProblem }: PluginsExplanation): readonly string[] {
   const set = settings.filter(({ from }) => from !== 'the default');
   const texts = set.map(({ name, value, from }) => `${name} is ${value || 'empty'} (${from})`);
@@ -114,7 +114,7 @@ function answers(plugins: readonly ExplainedPlugin[], ago: Ago): readonly string
 }
 
 function answersOf({ name, evictPods, threshold, topPods, refused }: ExplainedPlugin, ago: Ago): string[] {
-  // That the threshold of a plugin is not met says nothing where the plugin has named pods.
+  // If a plugin has named pods, it does not matter that its threshold is not met.
   const hasNamed = evictPods !== undefined && evictPods.length > 0;
   const shown = hasNamed && threshold?.metType === 'NOT_MET' ? undefined : threshold;
   return [

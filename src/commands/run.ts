@@ -93,7 +93,7 @@ async function warnOfMachine(config: StateletConfig, logger: Logger): Promise<vo
   }
 }
 
-/** To a person who has not said which runtime is meant: those that this machine has. */
+/** Names the runtimes of this machine to a person who has not chosen one. */
 async function tellRuntimes({ given }: StateletConfig, logger: Logger): Promise<void> {
   if (given.flags.containerRuntimeEndpoint || given.file.containerRuntimeEndpoint) return;
   const { findRuntimes } = await import('../agent/runtime/cri/find-runtimes.ts');

@@ -88,7 +88,7 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   readonly flightRecorderBytes: number;
   /** Where the page is served; undefined: only at the socket of the root folder. */
   readonly ui?: Endpoint;
-  /** The pod whose actors alone are shown there. */
+  /** The only pod whose actors are shown there. */
   readonly inspectOnly?: InspectedPod;
   /** What this configuration was made from. */
   readonly given: { readonly flags: RunFlags; readonly file: KubeletConfiguration };

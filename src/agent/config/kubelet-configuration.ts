@@ -95,7 +95,7 @@ const int64: Schema = {
   type: 'integer',
   description: 'a whole number that an int64 holds',
   minimum: -(2 ** 63),
-  // A number holds no other so close to it: the reader tells which are too large.
+  // A number of JavaScript cannot show the difference to 2^63 - 1: the reader of the file finds those that are too large.
   maximum: 2 ** 63,
 };
 const uint32 = integer(0, 2 ** 32 - 1);

@@ -45,7 +45,7 @@ export async function loadPatch(file: string, flag = '--config-dir'): Promise<Lo
   return checkedPatch(file, parse(file, await read(file, flag)));
 }
 
-/** Of what was read elsewhere. Throws `InvalidArgument`; the message names `file` and field. */
+/** Checks a patch that was read elsewhere. Throws `InvalidArgument`; the message names `file` and field. */
 export function checkedPatch(file: string, patch: object): LoadedPatch {
   const document = withoutNulls(patch);
   checkIdentity(file, document);

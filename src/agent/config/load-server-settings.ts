@@ -30,7 +30,7 @@ const numbers: Kind<readonly number[]> = {
   expects: 'a list of numbers',
   show: (value) => value.join(','),
 };
-/** As with the kubelet, 0 in the file means the default: no limit cannot be set there. */
+/** As with the kubelet, 0 in the file means the default: the file cannot switch the limit off. */
 const idle: Kind<number> = { ...duration, expects: 'a duration such as 4h' };
 const PORTS = between(0, 65_535);
 const TTL = timer(0);

@@ -24,7 +24,7 @@ export interface EndpointsParts {
   /** Undefined: only the socket. */
   readonly address: { readonly host: string; readonly port: number } | undefined;
   readonly sources: ApiSources;
-  /** What the socket serves besides. Asked for once, when a request needs it. */
+  /** Further routes of the socket. Called once, when a request needs them. */
   readonly nodeRoutes?: () => Promise<readonly Route[]>;
   /** The delay before a failed write into the root folder is tried again. */
   readonly retryMs?: number;

@@ -139,7 +139,7 @@ class FolderFollower {
     return meanwhile ? [{ ...update, pods: meanwhile }, update] : [update];
   }
 
-  /** The pods that there were while files were gone that are back, and as before. */
+  /** The pods at the time when files were gone that have come back unchanged. */
   #meanwhile(reading: Reading, watch: PathWatch): readonly Pod[] | undefined {
     this.noteGone(watch.gone);
     watch.gone.clear();

@@ -21,8 +21,8 @@ export interface FirstCome<Holder, Value> {
 }
 
 /**
- * `keysOf`: the names of a value, of which no other may have one. The first of them says who had it before. `mayRepeat`: a place tells by
- * itself of values of its own that have one name.
+ * `keysOf`: the names of a value, of which no other may have one. The first of them says who had it before. `mayRepeat`: a place itself reports
+ * those of its values that have the same name.
  */
 export function firstCome<Holder, Value>(
   claims: readonly NameClaim<Holder, Value>[],

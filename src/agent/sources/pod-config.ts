@@ -39,7 +39,7 @@ export interface PodConfigOptions {
   readonly now: () => number;
   /** Called once for each problem, and again when it comes back. */
   readonly onProblem: (problem: SourceProblem) => void;
-  /** Called with each state of a source: what of it a reader would wait at for ever. */
+  /** Called with each state of a source: the problems at which a reader would wait for ever. */
   readonly onBlocked?: (source: PodSource, problems: readonly SourceProblem[]) => void;
   /** Gets an event about each pod that is left out because another pod of its source has its name. */
   readonly recorder?: EventRecorder;

@@ -44,7 +44,7 @@ export class DaemonConnection {
     return JSON.parse(body) as T;
   }
 
-  /** An answer that goes on: each line is one. Rejects with `Unavailable` when the daemon ends; `signal` ends it without a word. */
+  /** An answer that goes on: each line is one. Rejects with `Unavailable` when the daemon ends; `signal` ends it without an error. */
   async *watch<T>(path: string, signal: AbortSignal | undefined): AsyncGenerator<T, undefined> {
     const response = await this.request(path, signal && { signal });
     try {

@@ -72,7 +72,7 @@ export function seccompLines(
   return [...given('SeccompProfile', type), ...given(`${indent}LocalhostProfile`, localhostProfile)];
 }
 
-/** What it does now, which kubectl does not know. */
+/** What it does now: kubectl does not have these lines. */
 export function whyLines(why: Why | undefined): readonly string[] {
   return why === undefined ? [] : ['Why:', ...why.sentences.map((text) => `  ${oneLine(text)}`)];
 }

@@ -25,7 +25,7 @@ export const FORMATS = [
   'custom-columns=',
 ];
 
-/** What kubectl has, too, and what is nearest to it here. */
+/** Formats that only kubectl has, and the nearest ones here. */
 const NEAREST: Readonly<Record<string, string>> = {
   'go-template': 'jsonpath={.items[*].metadata.name} or custom-columns=NAME:.metadata.name',
   'go-template-file': 'jsonpath-file=FILE',

@@ -151,7 +151,7 @@ class ShownPods {
     else if (pods.length > 0) await this.list(pods, false);
   }
 
-  /** They are not shown before they change. */
+  /** Notes pods, which are not shown before they change. */
   know(pods: readonly Pod[]): void {
     for (const pod of pods) this.#last.set(pod.metadata.uid, this.#look(pod));
   }

@@ -45,7 +45,7 @@ const DEFAULT_TRUE: ReadonlySet<string> = new Set(['show-events', 'wait']);
 
 const CHANGE = 'change the manifest, and type "statelet apply -f FILE"';
 
-/** Commands of kubectl that are not there, and what does the same here. */
+/** Commands of kubectl that do not exist here, and those that do the same. */
 const INSTEAD: Readonly<Record<string, string>> = {
   cp: 'tar copies: "statelet exec web -- tar c DIR | tar x", "tar c DIR | statelet exec -i web -- tar x -C /tmp"',
   create: '"statelet apply -f FILE" makes what is not there, too',
@@ -69,7 +69,7 @@ export function refuseCommandOfKubectl(name: string): void {
   throw new StateletError('InvalidArgument', `unknown command '${name}': ${INSTEAD[name] ?? ''}`);
 }
 
-/** Flags of which kubectl does not mind that they stand before the command. */
+/** Flags that kubectl accepts before the command. */
 const ANYWHERE = /^(?:-n|--namespace|--root-dir)(?:=.*)?$/su;
 
 /** `argv` with `--wait` for `--wait=true`, and `--no-wait` for `--wait=false`; other flags that are false are left out. */

@@ -27,7 +27,7 @@ export function kindOf(type: ObjectType): string {
   return KINDS[type];
 }
 
-/** What of a cluster starts pods or leads to them: a node has only the pods. */
+/** Objects of a cluster that start pods or lead to them: a node has only the pods. */
 const OF_CLUSTERS: readonly string[] = [
   ...[
     'deployments',

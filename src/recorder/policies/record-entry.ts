@@ -1,4 +1,4 @@
-/** What a record of the flight recorder says, entry by entry. */
+/** The entries of a record of the flight recorder. */
 import type { Transition, TransitionKind } from '../../types/transition.ts';
 
 /** Where a session comes from. */
@@ -18,7 +18,7 @@ export interface RecordedSnapshot {
   readonly isCut: boolean;
 }
 
-/** A transition, and what the record says beside it. */
+/** A transition with further data of the record. */
 export interface RecordedTransition {
   readonly type: 'transition';
   readonly transition: Transition;
@@ -39,7 +39,7 @@ export type RecordEntry =
   /** A session of a version that this reader does not know. */
   | { readonly type: 'unknown'; readonly version: number };
 
-/** What the name of an actor says of its pod: `web_default UID`, `web_default main readiness UID`. */
+/** The pod in the name of an actor: `web_default UID`, `web_default main readiness UID`. */
 export interface ActorOfPod {
   readonly namespace: string;
   readonly name: string;

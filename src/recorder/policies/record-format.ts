@@ -48,7 +48,7 @@ export class RecordWriter {
   readonly #atEvents: KnownActor[] = [];
   /** The contexts that actors had after transitions of this session. */
   #contexts = new WeakSet();
-  /** By what they say: equal kinds and pods may be several objects. */
+  /** By their contents: equal kinds and pods may be several objects. */
   readonly #kinds = new Map<string, number>();
   readonly #pods = new Map<string, number>();
   #kindNumbers = new WeakMap<TransitionKind, number>();
@@ -57,7 +57,7 @@ export class RecordWriter {
   #count = 0;
   #lost = 0;
   #beganAt = 0;
-  /** Undefined until a line of this batch has said it. */
+  /** Undefined until a line of this batch has it. */
   #atMs: number | undefined;
 
   constructor(facts: SessionFacts) {
@@ -169,8 +169,8 @@ export class RecordWriter {
   }
 
   /**
-   * Says how the actor is now, unless that follows from what is written: transitions that are left out or lost, and those of another actor
-   * that had its name, have left it with a context that is not of its latest transition here.
+   * Writes the present state of the actor, unless it follows from what is written. It does not after transitions that were left out or lost, or
+   * that were those of another actor of the same name.
    */
   #actorBefore({ chart, from }: TransitionKind, id: string, { value, context }: ActorSnapshot): KnownActor {
     const known = this.#actors.get(id);

@@ -33,7 +33,7 @@ export class RecordReader {
     this.#wants = wants;
   }
 
-  /** What a line says, without its line break; undefined for one that says nothing alone. */
+  /** The entry in a line, without its line break; undefined for a line that is no entry by itself. */
   read(text: string): RecordEntry | undefined {
     const line = parsed(text);
     if (line === undefined) {

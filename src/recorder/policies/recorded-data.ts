@@ -1,5 +1,5 @@
 /**
- * What an event says, or what a chart's context holds, as JSON for the flight recorder: pods as numbers, without secrets, functions and
+ * The data of an event, or of a chart's context, as JSON for the flight recorder: pods as numbers, without secrets, functions and
  * actors, and bounded. What JSON has no notation for is an object with one field: `{"$pod":7}`, `{"$map":[…]}`, `{"$set":[…]}`,
  * `{"$number":"Infinity"}`.
  */
@@ -59,7 +59,7 @@ export class DataWriter {
     this.#numberOf = numberOf;
   }
 
-  /** What the event says beside its type; undefined where that is nothing. */
+  /** The data of the event beside its type; undefined where there is none. */
   ofEvent(chart: string, event: object): DataText | undefined {
     for (const field in event) if (field !== 'type') return this.#nonEmpty(chart, event, 'type');
     return undefined;

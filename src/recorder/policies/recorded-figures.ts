@@ -1,4 +1,4 @@
-/** What the record has of how much the node had left. Records of former versions have nothing of it. */
+/** The recorded figures of how much the node had left. Records of former versions have none. */
 import type { PressureFigure } from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
 import { listAt, memberOf } from './recorded-life.ts';

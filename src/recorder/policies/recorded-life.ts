@@ -1,4 +1,4 @@
-/** A pod's last life, from what the flight recorder has of its chart: which state it came to, who ended it, and when. */
+/** A pod's last life, from what the flight recorder has of its chart: which state it reached, what ended it, and when. */
 import { isObject, textOf } from '../../agent/policies/formats/json-values.ts';
 import type { Transition } from '../../types/transition.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../../agent/policies/pod/pod-kinds.ts';
@@ -51,7 +51,7 @@ function endOf(life: readonly Transition[]): RecordedEnd | undefined {
   const first = life.findIndex(endsIt);
   const told = life[first];
   if (told === undefined) return undefined;
-  // The last one that says a reason counts, as in the pod's status.
+  // The last one with a reason counts, as in the pod's status.
   const kill = life
     .slice(first)
     .findLast((one) => one.actions.includes('recordTermination') && reasonOf(one));
@@ -63,7 +63,7 @@ function endOf(life: readonly Transition[]): RecordedEnd | undefined {
     .map(statusOf)
     .findLast((one) => one !== undefined);
   const phase = textAt(status, 'phase');
-  // Of a pod that was told to end, the status may name a deadline that was over only later.
+  // If the end of the pod was requested, its status may name a deadline that passed only later.
   const byStatus = BY_ITSELF.has(cause) ? reasonIn(status) : undefined;
   return {
     cause,

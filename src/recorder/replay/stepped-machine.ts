@@ -25,7 +25,7 @@ export interface Step {
 const nothing = (): void => undefined;
 
 export class Stepper {
-  /** Of an actor that does nothing: machines that are stepped tell their steps to its system. */
+  /** Of an actor that does nothing: machines that are stepped report their steps to its system. */
   readonly #host = createActor(createMachine({}));
   #steps: Step[] = [];
 

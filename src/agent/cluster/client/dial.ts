@@ -96,7 +96,7 @@ function otherName(names: string, wanted: string): string {
   return `the server's certificate ${found}, and not for ${wanted}: server of the kubeconfig, or its tls-server-name, should be a name that the certificate has`;
 }
 
-/** Node's message, and what would be right. OpenSSL's own messages are of no help to a person. */
+/** Node's message, and what would help. OpenSSL's own messages are of no help to a person. */
 function tlsProblem(code: string, said: string): string {
   // Without the time: the same problem must have the same words at each try.
   if (['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'].includes(code))

@@ -83,7 +83,7 @@ export class Exchange {
     });
   }
 
-  /** Tells the observer of a failure, and throws it as a `StateletError`. */
+  /** Reports a failure to the observer, and throws it as a `StateletError`. */
   async #limited<T>(
     call: Call,
     signal: AbortSignal | undefined,
@@ -179,7 +179,7 @@ export class Exchange {
 
 /** The pause that the server asks for before the next try. Undefined: its answer is final. */
 function postponedByMs({ status, retryAfterMs, causes }: ApiError): number | undefined {
-  // A server that was restored from a backup may never get that far: what is asked for has to be another version.
+  // A server that was restored from a backup may never reach that version: the caller must ask for another one.
   if (causes.includes('ResourceVersionTooLarge')) return undefined;
   return status === 429 || status >= 500 ? retryAfterMs : undefined;
 }

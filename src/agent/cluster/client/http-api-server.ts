@@ -60,7 +60,7 @@ export class HttpApiServer implements ApiServer, ApiDiscovery {
 
   async list<T extends ApiObject>(collection: Collection, options: ListOptions = {}): Promise<ObjectList<T>> {
     const path = apiPath(collection) + listQuery(options);
-    // Of no objects, Go may make `null`.
+    // Go may send `null` for an empty list.
     const list = await this.#exchange.send<Omit<ObjectList<T>, 'items'> & { items?: readonly T[] | null }>(
       { method: 'GET', path },
       options,

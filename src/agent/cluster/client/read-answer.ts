@@ -100,7 +100,7 @@ export function parseObject(text: string): object {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value;
   } catch {
-    // Told below.
+    // The error is thrown below.
   }
   const problem = `the answer is not a whole JSON object, but ${text.length} characters`;
   // A JSON object that was cut may be a Secret. What is no JSON at all comes from a proxy, for example, and says why.

@@ -13,7 +13,7 @@ import {
   type UserEntry,
 } from './kubeconfig-entry.ts';
 
-/** What a kubeconfig comes to. Secrets: never logged. */
+/** The content of a kubeconfig and its files. Secrets: never logged. */
 export interface LoadedKubeconfig {
   readonly details: ConnectionDetails;
   /** The kubeconfig and the files that it names: when one of them changes, it is loaded again. */

@@ -1,4 +1,4 @@
-/** Tells the API server of the CSI drivers of this node. */
+/** Registers the CSI drivers of this node at the API server. */
 import {
   driverLabels,
   newCsiNode,
@@ -29,7 +29,7 @@ export class CsiNodeObjects {
     await this.#changeCsiNode(() => undefined, signal, node.metadata.uid ?? '');
   }
 
-  /** Rejects where the driver does not fit what the Node says, and where the server does not take it. */
+  /** Rejects where the driver does not fit the Node, and where the server refuses it. */
   async add(driver: RegisteredCsiDriver, signal: AbortSignal): Promise<void> {
     const node = await this.#patchNode((current) => driverLabels(current, driver), signal);
     await this.#changeCsiNode((current) => withDriver(current, driver), signal, node.metadata.uid ?? '');

@@ -8,13 +8,13 @@ import type { Collection } from '../service/api-resources.ts';
 import type { ApiObject, ObjectList, ObjectReader, Selectors, WatchEvent } from '../service/api-server.ts';
 import { isOlderVersion, ObjectStore, withoutManagedFields } from './object-store.ts';
 
-/** Time and chance, given from outside. */
+/** The clock and random numbers. */
 export interface WatchTiming extends Pick<AgentContext, 'clock' | 'random'> {
   /** Emits when the server answers again after it did not. Then a pause after a request without an answer ends. */
   readonly recovered?: Observable<unknown>;
 }
 
-/** What those work with that follow objects for pods. The recorder of events may need them itself. */
+/** The context of those that follow objects for pods. The recorder of events may need them itself. */
 export type WatchContext = WatchTiming & Pick<AgentContext, 'logger'>;
 
 export interface ReflectOptions<T extends ApiObject = ApiObject> extends Selectors, WatchTiming {
@@ -125,13 +125,13 @@ class Reflector<T extends ApiObject> {
     if (this.#options.signal.aborted) return 'watch';
     if (error === undefined && (events > 0 || clock.now() - begunAt >= SHORT_MS))
       return clock.now() - this.#listedAt < relistAfterMs ? 'watch' : 'list';
-    // A watch that had worked was cut: that happens.
+    // A watch that had worked was cut, which is no problem.
     if (isUnanswered(error) && events > 0) return 'watch';
     await this.#pause(
       'watch',
       error ?? new StateletError('Unavailable', 'the server ends each watch at once'),
     );
-    // Any other failure can mean that events were missed, or that the server has lost its memory.
+    // Any other failure can mean that events were missed, or that the server does not have earlier events any more.
     return error instanceof ApiError && error.status === 429 ? 'watch' : 'list';
   }
 

@@ -61,7 +61,7 @@ export async function isServedInTime(
   return true;
 }
 
-/** Asks again while there is no answer. A refusal is no. */
+/** Asks again while there is no answer. A refusal counts as false. */
 async function answered(ask: () => Promise<boolean>, { clock, signal }: Options): Promise<boolean> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MAX_MS)) {
     try {

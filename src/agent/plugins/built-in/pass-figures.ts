@@ -24,7 +24,7 @@ export interface BuiltInStats {
   networkLinks(): Promise<readonly NetworkLink[]>;
 }
 
-/** What is not measured by then is by the next pass: a plugin has two seconds for its answer. */
+/** Figures that are not measured by then are there for the next pass: a plugin has two seconds for its answer. */
 const DISKS_PATIENCE_MS = 1000;
 
 /** By UID, of all pods that are measured: also of pods that are not in a plugin's question. */

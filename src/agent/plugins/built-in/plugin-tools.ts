@@ -41,7 +41,7 @@ export interface BuiltIn<Kept> {
 
 type BuiltInQuestion = 'threshold' | 'top' | 'candidates';
 
-/** Why a plugin has nothing to say. */
+/** Why a plugin has no answer. */
 export class Unanswered {
   readonly why: string;
 

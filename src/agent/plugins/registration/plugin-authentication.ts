@@ -1,4 +1,6 @@
-/** Whether an eviction plugin is one that may register: it answers a token, and a file of the operator, or the cluster, says whose it is. */
+/**
+ * Whether an eviction plugin is one that may register: it returns a token, and a file of the operator, or the cluster, names the user of the token.
+ */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { parse } from 'yaml';
 import { readForeignFile } from '../../../system/files/foreign-file.ts';

@@ -10,7 +10,7 @@ const PIECES = new RegExp(`${COLOUR.source}|.`, 'gsu');
 const ACTING = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]`;
 /** Of these, line breaks and tabs, accents and forms of the character before, and Arabic signs around a number, which are seen. */
 const HARMLESS = String.raw`[\n\t\p{M}\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}]`;
-/** Used between letters of scripts that join them, and in emoji of several characters. Elsewhere they are only hidden. */
+/** Used between letters of scripts that join them, and in emoji of several characters. Elsewhere they are invisible and have no use. */
 const JOINING = [
   String.raw`(?<=(?![\p{scx=Latn}\p{scx=Grek}\p{scx=Cyrl}])[\p{L}\p{M}])[\u200c\u200d](?=[\p{L}\p{M}])`,
   String.raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic})`,

@@ -240,7 +240,7 @@ export class AgentMetrics implements Measurements {
   }
 
   volumeWalk(): Stopwatch {
-    // So the kubelet calls figures that come from a walk through folders. Quotas of file systems and CSI drivers have other names.
+    // The kubelet's name of figures from a walk through folders. Quotas of file systems and CSI drivers have other names.
     return this.#volumeWalk.startTimer(this.#nowMs, { metric_source: 'du' });
   }
 

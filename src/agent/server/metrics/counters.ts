@@ -77,7 +77,7 @@ export class Histogram {
     found.sum += value;
   }
 
-  /** What it returns observes the seconds from now on. `nowMs`: of a clock that is never set. */
+  /** Returns a function that observes the seconds since this call. `nowMs`: of a clock that is never set. */
   startTimer(nowMs: () => number, labels: Labels = {}): () => void {
     const beganMs = nowMs();
     return () => this.observe(labels, (nowMs() - beganMs) / MS_PER_S);

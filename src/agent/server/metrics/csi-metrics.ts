@@ -4,7 +4,7 @@ import type { Metric } from './metric-text.ts';
 
 const MS_PER_S = 1000;
 
-/** What CSI drivers are asked. */
+/** Measures the calls to CSI drivers. */
 export class CsiMetrics implements CsiMeasurements {
   readonly #set = new MetricSet();
   readonly #nowMs: () => number;

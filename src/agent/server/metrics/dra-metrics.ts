@@ -1,4 +1,4 @@
-/** Counts what DRA drivers are asked, as the kubelet does. */
+/** Counts the calls to DRA drivers, as the kubelet does. */
 import type { DraMeasurements, Stopwatch } from '../../../types/measurements.ts';
 import { MetricSet } from './counters.ts';
 import type { Metric } from './metric-text.ts';

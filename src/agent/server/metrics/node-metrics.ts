@@ -212,7 +212,7 @@ const CONFIGS = [
   ['runtime_only', 'unknown'],
 ] as const;
 
-/** What the kubelet shows of its pod workers, shown of the actors of pods. */
+/** The kubelet's metrics of its pod workers, for the actors of pods. */
 export function workerMetrics(api: WorkerMetricsApi): readonly Metric[] {
   const ephemeral = [...api.desiredPods()].map(({ spec }) => spec.ephemeralContainers?.length ?? 0);
   return [

@@ -5,7 +5,7 @@ import type { Metric } from './metric-text.ts';
 
 const MS_PER_S = 1000;
 
-/** By the event of the chart: how the kubelet calls what it asks of a pod worker. */
+/** By the event of the chart: the kubelet's name of the operation of a pod worker. */
 const OPERATIONS: Readonly<Record<string, string>> = {
   SyncPodCreate: 'create',
   SyncPodUpdate: 'update',

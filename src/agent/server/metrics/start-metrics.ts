@@ -79,7 +79,7 @@ export class StartMetrics implements StartMeasurements {
   }
 }
 
-/** Creation times are from the API server's clock: beside this node's clock a time may come out negative. */
+/** Creation times are from the API server's clock: the difference to this node's clock may be negative. */
 function seconds(ms: number): number {
   return Math.max(0, ms) / MS_PER_S;
 }

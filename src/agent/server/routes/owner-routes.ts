@@ -16,8 +16,8 @@ export interface OwnerApi extends Pick<NodeApi, 'pod'>, WatchedPods, ApplyApi, O
   /** The whole object. What it needs of the machine is read when it is asked for. */
   node(): Promise<Node>;
   /**
-   * Ends a pod of a manifest until that changes, and removes the manifest if `statelet apply` has written it. Resolves when the pod has been
-   * told to end, with the place of a manifest that stays. Rejects with a `StateletError`.
+   * Ends a pod of a manifest until that changes, and removes the manifest if `statelet apply` has written it. Resolves when the end of the pod has
+   * begun, with the place of a manifest that stays. Rejects with a `StateletError`.
    */
   deletePod(pod: Pod, gracePeriodSeconds: number | undefined): Promise<string | undefined>;
   /** Resolves when no container of the pod runs any more. */

@@ -1,4 +1,4 @@
-/** Apart from its user, so that yaml is loaded only for who asks for it: by `import('yaml')` it has no named exports in the bundle. */
+/** A file of its own, so that yaml is loaded only for requests that need it: by `import('yaml')` it has no named exports in the bundle. */
 import { stringify } from 'yaml';
 
 /** With sorted names, as the API machinery writes YAML. */

@@ -88,7 +88,7 @@ const REFUSAL = {
   code: 406,
 };
 
-/** The parser of YAML is loaded only for who asks for YAML. */
+/** The YAML library is loaded only for requests of YAML. */
 async function written(object: object, type: 'json' | 'yaml'): Promise<string> {
   if (type === 'json') return JSON.stringify(object, undefined, 2);
   const { pageYAML } = await import('./page-yaml.ts');

@@ -6,7 +6,7 @@ import type { ManifestProblem, ManifestSource } from '../source.ts';
 import { didYouMean } from '../../policies/formats/did-you-mean.ts';
 
 export interface ManifestDocument {
-  /** Undefined where a problem says that it is nothing that counts. */
+  /** Undefined where a problem says that the document does not count. */
   readonly kind?: 'Pod' | ObjectKind;
   readonly value: unknown;
   /** Comes before the field in problems: `document 2: items[0].`. */
@@ -34,7 +34,7 @@ function noObject(value: unknown): ManifestProblem {
   return { message: `must be an object with apiVersion, kind, metadata and spec (got ${kindOf(value)})` };
 }
 
-/** Of static pods, as with the kubelet, no manifest has anything but pods. */
+/** As with the kubelet, manifests of static pods have only pods. */
 function kindsOf(source: ManifestSource): readonly ('Pod' | ObjectKind)[] {
   return source === 'local' ? ['Pod', ...OBJECT_KINDS] : ['Pod'];
 }
@@ -118,7 +118,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   Event: OF_CLUSTER,
 };
 
-/** What is to be written instead of a document of that kind; undefined for a kind that may be a mistake in writing. */
+/** The advice for a document of that kind; undefined for a kind that may be misspelt. */
 function kindAdvice(apiVersion: unknown, kind: unknown): string | undefined {
   if (typeof kind !== 'string' || typeof apiVersion !== 'string') return undefined;
   const base = kind.replace(/List$/u, '');

@@ -18,7 +18,7 @@ function manifestPods({ pods, ...others }: Manifest, origin: ManifestOrigin): Ma
   return { ...others, pods: pods.map((pod) => manifestPod(pod, origin)) };
 }
 
-/** Which manifests are read in the event loop: small ones whose signs are as many as those of an ordinary manifest. */
+/** Which manifests are read in the event loop: small ones with no more special signs than an ordinary manifest. */
 
 /** A manifest up to this size is read in less time than a thread takes to start. */
 export const INLINE_BYTES_MAX = 8 * 1024;

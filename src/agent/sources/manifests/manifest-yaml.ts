@@ -128,8 +128,8 @@ function syntaxProblems(document: Document.Parsed, lines: LineCounter): string[]
 const NOTHING = /(?!)/u;
 
 /**
- * Whole numbers that are too large for an int64 by less than a number can tell get a value that shows it. The library builds quoted texts character by character. V8 keeps such a text as a tree of some 30 bytes for each character
- * until something searches it.
+ * Whole numbers that are a little too large for an int64, which a number of JavaScript cannot show, get a value that shows it. The library builds
+ * quoted texts character by character. V8 keeps such a text as a tree of some 30 bytes for each character until something searches it.
  */
 function mendScalars(document: Document): void {
   visit(document, {

@@ -32,7 +32,7 @@ export interface Manifest {
   readonly pods: readonly ManifestPod[];
   readonly objects: readonly ManifestObject[];
   readonly problems: readonly ManifestProblem[];
-  /** Nothing of it counts, so that its last good version does. */
+  /** Nothing of it counts: its last good version is used. */
   readonly isBroken: boolean;
   /** The manifest as it may be kept elsewhere on the disk; undefined where it has no Secrets. */
   readonly withoutSecrets?: string;

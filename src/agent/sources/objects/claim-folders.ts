@@ -46,7 +46,7 @@ export class ClaimFolders {
     this.#timer = new Timer(clock);
   }
 
-  /** Unless it is there. Resolves to its path. */
+  /** Makes the folder unless it exists. Resolves to its path. */
   make(claim: string): Promise<string> {
     const folder = join(this.#options.folder, claim);
     return this.#work.run(async () => {

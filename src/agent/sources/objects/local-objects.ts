@@ -51,7 +51,7 @@ export class LocalObjects implements ApiObjects {
     return this.#changed.changes;
   }
 
-  /** The objects of the manifests are these, and no others. Returns the update with what is wrong with them. */
+  /** Replaces the objects of all manifests. Returns the update with the problems of the new ones. */
   take(update: SourceUpdate): SourceUpdate {
     const claims = (update.objects ?? []).flatMap(({ file, objects }) =>
       objects.map((object) => ({ holder: file, value: { file, object } })),
@@ -137,7 +137,7 @@ export class LocalObjects implements ApiObjects {
     };
   }
 
-  /** The API server has them, and there is none. */
+  /** Only an API server has them. */
   clusterTrustBundles(): Promise<readonly never[]> {
     return Promise.resolve([]);
   }

@@ -50,7 +50,7 @@ export async function serveCommand(client: UpgradeRequest, command: ServedComman
     return;
   }
   const { streams } = started;
-  // The exit may be known before anybody waits for it.
+  // The exit may be known before it is awaited.
   streams.exit.catch(() => undefined);
   const channels = await open(false).catch(() => undefined);
   if (channels) await joinCommand(streams, channels, kind);

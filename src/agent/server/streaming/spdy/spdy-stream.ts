@@ -53,7 +53,7 @@ export class SpdyStream extends Duplex {
   /** To be called when the peer has reset the stream, or the connection has ended. */
   abort(): void {
     this.#isAborted = true;
-    // What has come is still read: Go resets a stream right after its last words.
+    // What has come is still read: Go resets a stream right after its last data.
     if (this.readableLength > 0) {
       if (!this.#hasFin) this.push(null);
       this.#hasFin = true;

@@ -26,7 +26,7 @@ const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
 export interface Accepted {
   /** '' for none. It is not passed to ws, which takes no names with a slash, such as SPDY/3.1+portforward.k8s.io. */
   readonly protocol: string;
-  /** No protocol is answered as an empty name, as the servers of container runtimes do it, whose answers the kubelet passes on. */
+  /** If no protocol is chosen, the answer has an empty name, as from servers of container runtimes, whose answers the kubelet passes on. */
   readonly tellsNone?: boolean;
 }
 
