@@ -124,7 +124,7 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
   });
   afterAll(() => rmSync(storage, { recursive: true, force: true }));
 
-  test('it is staged once for two pods, published for each, and nothing is left after the last one', async () => {
+  test('is staged once for two pods, published for each, and nothing is left after the last pod', async () => {
     await csiDriver({ podInfoOnMount: true });
     const topology = { segments: { 'topology.disk.csi.test/rack': 'r1' } };
     const own = `${IN_STORAGE}/csinodes/${NODE_NAME}`;
@@ -231,7 +231,7 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
   });
 
   describeInBrowser('on the page', (browser) => {
-    test('a pod says which volume it waits for, and that it waits no more', async () => {
+    test('a pod names the volume that it waits for, and the end of the wait is shown', async () => {
       const name = 'shown.csi.test';
       await csiDriver({ attachRequired: true }, name);
       await open({ name }).start();
@@ -282,7 +282,7 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
     expect(csiNode?.spec.drivers).toMatchObject([{ name, allocatable: { count: 1 } }]);
   });
 
-  test('what the driver says is an event, and a driver that hangs or is away holds up only its own pods', async () => {
+  test('errors of the driver become events, and a driver that hangs or is away delays only its own pods', async () => {
     const absent = 'absent.csi.test';
     await csiDriver({});
     await csiDriver({}, absent);

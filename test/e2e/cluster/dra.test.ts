@@ -102,7 +102,7 @@ describeOnCluster('resource claims of a DRA driver', {}, (cluster) => {
     expect(kept()).toEqual([]);
   });
 
-  test('they are prepared once for two pods, in one call for a pod, and nothing is left after the last one', async () => {
+  test('are prepared once for two pods, in one call for a pod, and nothing is left after the last pod', async () => {
     const driver = open();
     await driver.start();
     const uid = await claim('shared');

@@ -53,7 +53,7 @@ describeOnCluster('the paths of a node, through the API server', { flags: ['-v',
     expect(Object.keys(pod?.metadata.annotations ?? {}).join()).not.toContain('statelet.dev');
   });
 
-  test('/runningpods/ has what runs in the runtime', async () => {
+  test('/runningpods/ has the pods of the runtime', async () => {
     const { items } = await readJSON<{ items: Pod[] }>('/runningpods/');
     const [pod] = items.filter(({ metadata }) => metadata.uid === web.metadata.uid);
     expect(pod?.spec.containers).toEqual([
@@ -71,7 +71,7 @@ describeOnCluster('the paths of a node, through the API server', { flags: ['-v',
     expect(pod?.memory?.workingSetBytes).toBeGreaterThan(0);
   });
 
-  test('/configz has what the flags of this daemon say', async () => {
+  test('/configz has the settings of the flags of this daemon', async () => {
     const { kubeletconfig } = await readJSON<{ kubeletconfig: object }>('/configz');
     const { nodeIp, ca } = cluster.controlPlane;
     expect(kubeletconfig).toMatchObject({

@@ -191,7 +191,7 @@ describeOnCluster('the environment of containers', { flags: ['--v', '10'] }, (cl
     expect(names.filter((name) => name.startsWith('MY_DB'))).toEqual([]);
   });
 
-  test('an ephemeral container has variables as others have them', async () => {
+  test('an ephemeral container has the same kinds of variables as other containers', async () => {
     await cluster.create('looked-at', { containers: [cluster.server()] });
     await cluster.podIsReady('looked-at');
     const { image } = cluster.bed.containerd;
@@ -266,7 +266,7 @@ describeOnCluster('the environment of containers', { flags: ['--v', '10'] }, (cl
     });
   });
 
-  test('a container that waits for an object starts when the object comes, with what it then says', async () => {
+  test('a container that waits for an object starts when the object appears, with its content at that time', async () => {
     const env = [fromMap('LATE', 'late', 'key')];
     await cluster.create('patient', { containers: [cluster.server({ env })] });
     expect(await isWaitingWith('patient')).toEqual({

@@ -73,7 +73,7 @@ describeOnCluster('eviction plugins in a cluster', options, (cluster) => {
     expect((await cluster.pod('wanted'))?.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  test('a pod that this node ends itself is Failed, and says which plugin chose it', async () => {
+  test('a pod that this node ends itself is Failed, and its status names the plugin that chose it', async () => {
     await run('reclaimed', 'reclaimed_cores');
     unwanted = ['reclaimed'];
     const { status } = await cluster.podIs('evicted', 'reclaimed', (pod) => pod.status?.phase === 'Failed');
@@ -102,7 +102,7 @@ describeOnCluster('eviction plugins in a cluster', options, (cluster) => {
     await cluster.podIsGone('protected');
   });
 
-  test('what it says of the node becomes a taint, which goes when that is over; other taints stay', async () => {
+  test('a condition that the plugin reports for the node becomes a taint, which is removed when it is over; other taints stay', async () => {
     const { nodeName } = cluster.controlPlane;
     await cluster.controlPlane.kubectl('taint', 'node', nodeName, 'of-others=x:PreferNoSchedule');
     const keys = ({ spec }: { readonly spec?: { readonly taints?: readonly { readonly key: string }[] } }) =>

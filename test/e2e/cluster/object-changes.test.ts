@@ -129,7 +129,7 @@ describeOnCluster('objects that come late or change', { config }, (cluster) => {
     expect(JSON.stringify(cluster.daemon.log)).not.toContain('bmV3');
   });
 
-  test('an object that is deleted under a pod stays in its files, and a new one of the name is seen', async () => {
+  test('an object that is deleted while a pod uses it stays in its files, and a new object with the name replaces it', async () => {
     await set(cluster, 'ConfigMap', 'settings', 'old');
     await cluster.create('follower', follower(cluster, 'new', { configMap: { name: 'settings' } }));
     await phaseIs(cluster, 'follower', 'Running');
@@ -139,7 +139,7 @@ describeOnCluster('objects that come late or change', { config }, (cluster) => {
     await phaseIs(cluster, 'follower', 'Succeeded');
   });
 
-  test('a hundred pods that refer to the same objects hold one watch of each, until they are gone', async () => {
+  test('a hundred pods that refer to the same objects share one watch of each, until they are gone', async () => {
     await set(cluster, 'ConfigMap', 'shared', 'x');
     const waits = {
       // They never start: a hundred sandboxes are not what this is about.

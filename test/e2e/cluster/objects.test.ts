@@ -83,7 +83,7 @@ describeOnCluster(
       expect(await messageOf('configured')).toBe('blue 7 blue unset\n');
     });
 
-    test('a Secret is there as files in memory and as a variable, and in no log', async () => {
+    test('a Secret is available as files in memory and as a variable, and in no log', async () => {
       await kubectl('create', 'secret', 'generic', 'login', '--from-literal=password=not-for-logs');
       await cluster.create('secretive', {
         ...volumeOf({ secret: { secretName: 'login', defaultMode: 0o400 } }),

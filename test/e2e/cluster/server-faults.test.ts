@@ -59,7 +59,7 @@ describeOnCluster('an API server with faults', options, (cluster) => {
     ['half an answer', { kind: 'half', how: 'break' }],
     ['no answer', { kind: 'hang' }],
     ['the page of a proxy', { kind: 'answer', code: 404, body: '<html>No such page</html>' }],
-  ])('%s: pods go on, and what has changed is told once', async (_, fault) => {
+  ])('%s: pods go on, and each change is reported once', async (_, fault) => {
     await startAnew();
     const script = 'trap "exit 0" TERM; while [ ! -e /go ]; do sleep 0.1; done';
     await cluster.create('steady', { containers: [cluster.server()] });
@@ -136,7 +136,7 @@ describeOnCluster('an API server with faults', options, (cluster) => {
   );
   let tokens = 0;
 
-  test('a server that comes back with an older state has it again as it is: what it knows goes on, the rest ends', async () => {
+  test('after the server comes back with an older state, pods that it knows go on, the others end, and their statuses are sent again', async () => {
     await startAnew();
     await cluster.create('old', { containers: [cluster.server()] });
     // It does not know yet that the pod is ready.

@@ -114,7 +114,7 @@ if (reason !== undefined)
     expect(existsSync(certificate())).toBe(false);
   });
 
-  test('gets its client certificate from that server, as soon as its token is good', async () => {
+  test('gets its client certificate from that server, as soon as its token is valid', async () => {
     await allowBootstrap(controlPlane);
     await waitFor(() => existsSync(certificate()), { what: 'the client certificate' });
     const { subject } = new X509Certificate(readFileSync(certificate()));

@@ -268,7 +268,7 @@ describeOnCluster(
       });
     });
 
-    test('do not let a container out by a link that it has laid', async () => {
+    test('do not let a container out by a link that it has created', async () => {
       const volumes = [{ name: 'own', emptyDir: {} }];
       const links = 'ln -s / /own/root; ln -s ../../../../../etc /own/etc; mkdir /own/in; ln -s in /own/fine';
       const mount = (name: string, subPath: string) =>

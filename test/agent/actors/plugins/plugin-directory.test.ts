@@ -160,7 +160,7 @@ describe('a registration', () => {
     expect([bed.asked(), bed.connected, bed.clock.nextInMs]).toEqual([[], [], 500]);
   });
 
-  test('that cannot even be opened is tried again', async () => {
+  test('whose socket cannot be opened is tried again', async () => {
     bed = new PluginBed({
       openRegistration: () => {
         throw new Error('no more files');
@@ -236,7 +236,7 @@ test.each([
 );
 
 describe('a plugin that serves', () => {
-  test('and fails is still asked; each change is one line, with the plugin and since when', async () => {
+  test('and fails still gets requests; each change is one line, with the plugin and since when', async () => {
     const hosted = await bed.register(A);
     await bed.clock.advance(1000);
     const failedAt = bed.clock.now();
@@ -308,7 +308,7 @@ describe('a plugin that serves', () => {
   });
 });
 
-describe('two plugins of one name', () => {
+describe('two plugins with the same name', () => {
   test('the later one replaces the other, which is closed', async () => {
     const former = await bed.register(A);
     bed.appear(B);
@@ -384,7 +384,7 @@ test('of plugins that are gone only the latest are kept', async () => {
   expect(bed.states().at(-1)).toBe('plugin-29 Gone');
 });
 
-test('after the stop no plugin is connected, none is asked, and nothing is armed, whatever was under way', async () => {
+test('after the stop no plugin is connected, none gets a request, and no timer is set, whatever was under way', async () => {
   await bed.register(A);
   bed.appear(B);
   bed.appear('/c');
@@ -421,7 +421,7 @@ describe('many sockets at once', () => {
   const paths = Array.from({ length: 500 }, (_, i) => `/registry/${i}.sock`);
   const begun = () => paths.filter((path) => bed.at(path).connections > 0).length;
 
-  test('begin to register a few at a time; one that hangs gives its place to another', async () => {
+  test('register a few at a time; one that hangs makes way for another', async () => {
     for (const path of paths) bed.appear(path);
     expect(begun()).toBe(AT_ONCE);
     await bed.clock.advance(100);

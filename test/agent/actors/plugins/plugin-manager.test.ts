@@ -36,7 +36,7 @@ afterEach(() => bed.stop());
 
 const explained = (name: string) => bed.manager.view().plugins.find((plugin) => plugin.name === name);
 
-test('a pod that a plugin wants gone is ended, once', async () => {
+test('a pod for which a plugin requests an eviction is ended, once', async () => {
   bed.plugin('p').evicts = () => forces(A);
   await bed.start();
   await bed.run(A, B);
@@ -253,7 +253,7 @@ test('no static, critical or system pod is ever ended, whatever a plugin says', 
   ).toEqual(['default/critical Stays', 'default/system Stays']);
 });
 
-test('what is refused is logged once while it lasts', async () => {
+test('a refusal is logged once while it lasts', async () => {
   const p = bed.plugin('p');
   const refusedOne = () => forces({ ...named(A), nodeName: 'node2' });
   p.evicts = refusedOne;
@@ -313,7 +313,7 @@ test.each([1, 2, 3])(
   },
 );
 
-test('the answers of a plugin in dry run are counted and shown, and never acted on', async () => {
+test('the answers of a plugin in dry run are counted and shown, and never carried out', async () => {
   const p = bed.plugin('p');
   p.evicts = () => ({ ...forces(A), condition: condition('Hot') });
   p.threshold = () => met({ condition: condition('Hotter') });
@@ -452,7 +452,7 @@ test('an ordinary pod of a manifest is ended as others are', async () => {
   expect(bed.kills.calls).toEqual([['local']]);
 });
 
-test('an agent that stops waits for no plugin, and asks none again', async () => {
+test('an agent that stops does not wait for plugins, and sends them no more requests', async () => {
   const p = bed.plugin('p');
   let told: AbortSignal | undefined;
   p.evicts = ({ signal }) => {
@@ -498,7 +498,7 @@ test('explain-eviction shows plugins also where no threshold of the node is set'
   expect(JSON.parse(JSON.stringify(plugins))).toMatchObject({ state: 'Waiting', awaited: [] });
 });
 
-test('of many plugins a few are asked at once, and one that hangs holds up no other', async () => {
+test('a few of many plugins are called at once, and one that hangs delays no other', async () => {
   const plugins = Array.from({ length: 100 }, (_, index) => bed.plugin(`p${index}`));
   const answers: (() => void)[] = [];
   for (const plugin of plugins)

@@ -190,7 +190,7 @@ test.each([
   },
 );
 
-test('what is no plugin holds up no other', async () => {
+test('a socket that is no plugin delays no other plugin', async () => {
   start();
   const hanging = await plugin('hangs.sock', () => undefined);
   await rawServer('silent.sock', () => undefined);

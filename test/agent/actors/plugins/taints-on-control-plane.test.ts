@@ -110,7 +110,7 @@ describeOnControlPlane('taints of conditions', (controlPlane) => {
       what: `the taints ${wanted.join()}`,
     });
 
-  test('come and go with the conditions; those of others stay as they are', async () => {
+  test('appear and disappear with the conditions; those of other clients stay as they are', async () => {
     await taint('dedicated=x:NoSchedule');
     await taint('of.others/reason=y:NoExecute');
     const others = await now();

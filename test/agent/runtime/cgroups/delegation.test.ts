@@ -136,7 +136,7 @@ describe('join cgroup', () => {
     });
   });
 
-  test('without a name it stays where it is', () => {
+  test('without a name the agent stays in its cgroup', () => {
     cgroups.mountV2('cpu memory');
     expect(join('')).toEqual([]);
     expect(existsSync(cgroups.path('v2', 'cgroup.procs'))).toBe(false);
@@ -150,7 +150,7 @@ describe('join cgroup', () => {
     );
   });
 
-  test('so is a machine without cgroups', () => {
+  test('a machine without cgroups leads to the same warning', () => {
     writeFileSync(cgroups.mountinfoFile, '');
     expect(join('/statelet').join()).toContain('no cgroup file system is mounted');
   });

@@ -138,7 +138,7 @@ userModeLinuxSuite('on a kernel that has cgroup v2 alone', () => {
     );
   });
 
-  test('figures of a group are those that the kernel counts, and the top has some though it has no memory.current', () => {
+  test('figures of a group are those that the kernel counts, and the top group has some although it has no memory.current', () => {
     expect(found.figures.told).toEqual(found.figures.counted);
     expect(found.figures.isTopThere).toBe(true);
   });

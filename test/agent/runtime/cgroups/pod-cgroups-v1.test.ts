@@ -47,7 +47,7 @@ afterAll(() => {
 
   afterEach(() => removeCgroups(hierarchies.map(({ mountPoint }) => join(mountPoint, root))));
 
-  test('what is made, changed and removed is measured', async () => {
+  test('creations, changes and removals are measured', async () => {
     const measurements = new RecordedMeasurements();
     const cgroups = await open({}, { measurements });
     measurements.told.length = 0;
@@ -84,7 +84,7 @@ afterAll(() => {
     expect(reasons).toEqual(['FailedNodeAllocatableEnforcement', 'NodeAllocatableEnforced']);
   });
 
-  test('a limit of a pod that a container below has not given back yet waits, and fails nothing', async () => {
+  test('a limit of a pod waits until a container below has given back what the limit takes, and nothing fails', async () => {
     const cgroups = await open();
     const [large, small] = ['2', '1'].map((cpu) => podOf('p', {}, { cpu, memory: '32Mi' }));
     await cgroups.ensurePod(large!);

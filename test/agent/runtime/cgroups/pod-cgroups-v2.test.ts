@@ -223,7 +223,7 @@ describe('on cgroup v2', () => {
   });
 });
 
-test('huge pages of pods are limited if there is a controller for them, used and reserved ones, and those of groups above are not', async () => {
+test('huge pages of pods are limited if there is a controller for them, used and reserved ones, and those of higher groups are not', async () => {
   plain.mountV2('cpu memory hugetlb');
   mkdirSync(plain.path('v2/kubepods'));
   const files = ['hugetlb.1GB.max', 'hugetlb.2MB.max', 'hugetlb.2MB.rsvd.max'];
@@ -306,7 +306,7 @@ describe('with the feature MemoryQoS', () => {
     expect(plain.values('v2/kubepods/burstable/pods')).not.toHaveProperty(['memory.low']);
   });
 
-  test('and without it nothing of that is written', async () => {
+  test('without the feature no memory is kept by the kernel', async () => {
     const measurements = new RecordedMeasurements();
     const cgroups = await opened({}, { measurements });
     for (const pod of [firm, soft]) await cgroups.prepare(pod);

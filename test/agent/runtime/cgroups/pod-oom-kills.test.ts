@@ -49,7 +49,7 @@ test("a container that was killed while the count of its pod's group grew is OOM
   expect(kills.named(ended('a')).reason).toBe('OOMKilled');
 });
 
-test('a container that was killed for another reason is not, also when another one of the pod is out of memory later', () => {
+test('a container that was killed for another reason is not OOMKilled, also when another container of the pod is out of memory later', () => {
   const kills = opened();
   kills.look('p');
   expect(kills.named(ended('a')).reason).toBe('Error');
@@ -66,7 +66,7 @@ test('a kill that the runtime has reported explains no other container', () => {
   expect(kills.named(ended('b')).reason).toBe('Error');
 });
 
-test('kills from before the agent explain nothing, and neither does a count where a container has ended by itself', () => {
+test('kills from before the start of the agent explain nothing, and neither does a count if a container has ended by itself', () => {
   count(3);
   const kills = opened();
   expect(kills.named(ended('a')).reason).toBe('Error');

@@ -79,7 +79,7 @@ test('systemd gets all CPUs for the slice of all pods: it would remove a control
   );
 });
 
-test('the slice of a pod is stopped before its folder goes', async () => {
+test('the slice of a pod is stopped before its folder is removed', async () => {
   await (await open()).prepare(podOf('u-1', { cpu: '250m' }));
   plain.dropFiles(POD);
   let wasThere = false;
@@ -105,7 +105,7 @@ test('while systemd is away a pod has no cgroup, and the next try makes all of t
   await back.close();
 });
 
-test('a machine that does not run systemd is refused, with the mend', async () => {
+test('a machine that does not run systemd is refused, and the error says what to change', async () => {
   const systemd = { booted: plain.path('none'), sockets: { direct: peer.path, bus: '/none' } };
   const opened = openCgroups({ driver: 'systemd', mountinfoFile: plain.mountinfoFile, systemd });
   await expect(opened).rejects.toMatchObject({

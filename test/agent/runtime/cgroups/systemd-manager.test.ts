@@ -87,7 +87,7 @@ test('a connection that is lost while a job goes on is made again, and the call 
   expect(peer.called).toEqual(['StartTransientUnit', 'StartTransientUnit', 'LoadUnit', 'Get']);
 });
 
-test('systemd that is away is an error that can go away, and says for what it is needed', async () => {
+test('if systemd is away, the error is temporary, and says for what systemd is needed', async () => {
   await expect(open(PATIENCE_MS, { direct: NONE, bus: NONE }).stop(UNIT)).rejects.toMatchObject({
     kind: 'Unavailable',
     message: expect.stringMatching(
@@ -96,7 +96,7 @@ test('systemd that is away is an error that can go away, and says for what it is
   });
 });
 
-test('systemd that takes longer for a call, or for its job, than it may is an error that says so', async () => {
+test('systemd that takes longer than the limit for a call or its job is an error with that limit', async () => {
   peer.on('StopUnit', () => undefined);
   await expect(open(20).stop(UNIT)).rejects.toMatchObject({ kind: 'DeadlineExceeded' });
   peer.on('StopUnit', (call) => call.answer('o', ['/job/1']));
@@ -115,13 +115,13 @@ test('a refusal of systemd is passed on unchanged', async () => {
   });
 });
 
-test('over the message bus it says hello, and asks for the signals of jobs', async () => {
+test('over the message bus the client says Hello, and subscribes to the signals of jobs', async () => {
   for (const member of ['Hello', 'AddMatch', 'Subscribe']) peer.on(member, (call) => call.answer());
   await open(PATIENCE_MS, { direct: NONE, bus: peer.path }).startSlice(UNIT, []);
   expect(peer.called).toEqual(['Hello', 'AddMatch', 'Subscribe', 'StartTransientUnit']);
 });
 
-test('systemd that has left the message bus is asked again', async () => {
+test('after systemd has left the message bus, the call is repeated', async () => {
   for (const member of ['Hello', 'AddMatch', 'Subscribe']) peer.on(member, (call) => call.answer());
   peer.on(
     'SetUnitProperties',

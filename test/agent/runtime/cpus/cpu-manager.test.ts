@@ -3,7 +3,7 @@ import { CpuManager } from '../../../../src/agent/runtime/cpus/cpu-manager.ts';
 import { machine, NO_CPU_OPTIONS } from '../../../support/cpu-machine.ts';
 import { testPod } from '../../../support/pods.ts';
 
-test('a pod is complete when the file has its CPUs: the next agent gives them to no other pod', async () => {
+test('a pod is complete only when the file has its CPUs: the next agent gives them to no other pod', async () => {
   let text: string | undefined;
   const file = {
     path: 'cpu_manager_state',

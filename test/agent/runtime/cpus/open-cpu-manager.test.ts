@@ -49,7 +49,7 @@ test('reserved CPU is rounded up, and takes the lowest cores; named CPUs count i
   expect((await open({ reservedSystemCPUs: '1,3' }, { cpu: '500m' })).allocatable).toEqual([0, 2]);
 });
 
-test('the state is in the file before anything is given out, and a next agent goes on with it', async () => {
+test('the state is written to the file before any CPU is given out, and the next agent continues with it', async () => {
   const first = await open({ reservedSystemCPUs: '0' });
   expect(saved()).toMatchObject({ policyName: 'static', defaultCpuSet: '0-3' });
   first.allocate(...guaranteed('uid-a', '2'), undefined);
@@ -63,7 +63,7 @@ test('the state is in the file before anything is given out, and a next agent go
   expect(saved()).not.toHaveProperty('entries');
 });
 
-test('what is given, refused and given back is measured', async () => {
+test('CPUs that are given, refused and given back are measured', async () => {
   const settings = { reservedSystemCPUs: '0,6', cpuManagerPolicyOptions: { 'full-pcpus-only': 'true' } };
   const cpus = await open(settings, {}, 'two sockets with SMT');
   const first = guaranteed('uid-a', '4');
@@ -117,7 +117,7 @@ test.each<[string, string, string]>([
     'configured policy "static"',
   ],
   ['that is broken', '{"policyName":', 'JSON'],
-])('a file %s is not gone on with, and stays', async (_, text, problem) => {
+])('a file %s is refused, and stays', async (_, text, problem) => {
   writeFileSync(FILE(), text);
   await expect(open({ reservedSystemCPUs: '0' })).rejects.toMatchObject({
     kind: 'FailedPrecondition',

@@ -67,7 +67,7 @@ describeWithContainerd('a client of a real containerd', () => {
       what: `${type} of ${id}`,
     });
 
-  test('gets the end of a container when containerd shows it, and not earlier', async () => {
+  test('gets the end of a container as soon as containerd shows it', async () => {
     await listen();
     const { id, sandbox } = await start('sleep 0.3; exit 4');
     const { createdAt, podSandboxMetadata } = await whenTold(id, 'CONTAINER_STOPPED_EVENT');
@@ -131,7 +131,7 @@ describeWithContainerd('a client of a real containerd', () => {
     await runtime.removeContainer(id);
   });
 
-  test('ends a call in time when containerd hangs, and later calls work again', async () => {
+  test('ends a call at its deadline when containerd hangs, and later calls work again', async () => {
     const hasty = createCriRuntime(testContext({ clock: systemClock }), {
       endpoint: containerd.endpoint,
       requestTimeoutMs: 200,

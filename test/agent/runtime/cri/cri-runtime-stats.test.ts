@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => fake.cleanup());
 
-test('the file systems of images and of writable layers may be two', async () => {
+test('images and writable layers may be on two file systems', async () => {
   const imageFilesystems = [usage('/images')];
   const containerFilesystems = [usage('/layers')];
   await fake.serve(answer(methods.IMAGE_FS_INFO, () => ({ imageFilesystems, containerFilesystems })));
@@ -21,7 +21,7 @@ test('the file systems of images and of writable layers may be two', async () =>
   expect(await client.containerFsInfo?.()).toEqual(containerFilesystems);
 });
 
-test('two questions at the same time lead to one call, a later one to another', async () => {
+test('two requests at the same time share one call, a later request leads to another', async () => {
   let asked = 0;
   const serve = answer(methods.IMAGE_FS_INFO, () => {
     asked += 1;
@@ -40,7 +40,7 @@ test('two questions at the same time lead to one call, a later one to another', 
   expect(asked).toBe(4);
 });
 
-test('a container has what its writable layer takes, where the runtime says', async () => {
+test('a container has the size of its writable layer, if the runtime reports it', async () => {
   const writableLayer = usage('/layers');
   const stats = [{ attributes, writableLayer }, { attributes }];
   await fake.serve(answer(methods.LIST_CONTAINER_STATS, () => ({ stats })));

@@ -60,7 +60,7 @@ describe('a client of a runtime with a streaming server', () => {
     return streaming().exec({ containerId: 'c', command: ['sh'], ...streams });
   };
 
-  test('sends what it is asked, and gets the URL of each kind of stream', async () => {
+  test('sends the request unchanged, and gets the URL of each kind of stream', async () => {
     const asked: object[] = [];
     const tell = (name: string) => (request: object) => {
       asked.push(request);

@@ -48,13 +48,13 @@ test('both runtimes of a machine that has both are found, with their versions', 
   ]);
 });
 
-test('a machine without sockets has none, also where a file stands in the way', async () => {
+test('a machine without sockets has no runtime, also if a plain file has the path of one', async () => {
   writeFileSync(join(dir, 'file'), '');
   const sockets = [join(dir, 'none.sock'), join(dir, 'file/none.sock')];
   expect(await findRuntimes(sockets)).toEqual(sockets.map((socket) => ({ socket })));
 });
 
-test('a socket is left over: no runtime answers', async () => {
+test('a socket that is left over: no runtime answers', async () => {
   const socket = join(dir, 'left.sock');
   server = createServer().listen(socket);
   await once(server, 'listening');
@@ -65,7 +65,7 @@ test('a socket is left over: no runtime answers', async () => {
   expect(await problemAt(left)).toContain('ECONNREFUSED');
 });
 
-test('a server that hangs is not waited for', async () => {
+test('the search does not wait for a server that hangs', async () => {
   const socket = join(dir, 'hung.sock');
   const clients: Socket[] = [];
   server = createServer((client) => void clients.push(client)).listen(socket);
@@ -74,7 +74,7 @@ test('a server that hangs is not waited for', async () => {
   for (const client of clients) client.destroy();
 });
 
-test('a server that does not speak CRI, as containerd where Docker has installed it, gets the line to change', async () => {
+test('a server that does not speak CRI, as containerd from a Docker installation, is reported with the line to change', async () => {
   expect(await problemAt(await serve())).toContain('take cri out of disabled_plugins');
 });
 

@@ -113,7 +113,7 @@ test('a pod that is withdrawn while its plugin hangs, or after its plugin has re
   expect(held(devices, 'next')).toEqual(['a']);
 });
 
-test('a device that was set aside for an attempt which was broken off is chosen anew: it may have gone', async () => {
+test('a device that was reserved for an attempt which was aborted is chosen again: it may be gone', async () => {
   const asked = Promise.withResolvers<undefined>();
   const answers = [
     (signal: AbortSignal) => {
@@ -149,7 +149,7 @@ test('a container that starts waits for PreStartContainer of its plugin, and for
   expect(told).toEqual([wait, undefined]);
 });
 
-test('a container that starts again has its devices, and its plugin is asked for none, only to prepare them', async () => {
+test('a container that starts again keeps its devices, and its plugin is called only to prepare them', async () => {
   const asked: string[] = [];
   const { devices, admit } = bed({
     options: { preStartRequired: true, getPreferredAllocationAvailable: false },
@@ -169,7 +169,7 @@ test('a container that starts again has its devices, and its plugin is asked for
   expect(asked).toEqual(['Allocate a', 'PreStartContainer a', 'PreStartContainer a']);
 });
 
-test('a pod of which something runs is not judged by a next agent, though its plugin has not come back; one of which nothing runs is', async () => {
+test('the next agent does not reject a pod with running containers though its plugin has not come back; it rejects a pod without any', async () => {
   const first = bed();
   for (const uid of ['runs', 'rebooted']) await first.admit(pod(uid, 1));
   await first.devices.stop();
@@ -233,7 +233,7 @@ test('the next agent knows which container has which device, and gives none of t
   });
 });
 
-test('what could not be written of a pod is written before the pod is admitted, starts a container, or has been released', async () => {
+test('a record of a pod that could not be written is written before the pod is admitted, starts a container, or is released', async () => {
   const file = checkpointIn(folder);
   let isFull = true;
   const replace = (text: string) =>
@@ -261,7 +261,7 @@ test('a checkpoint that cannot be read is reported, and counts as empty', async 
   await devices.stop();
 });
 
-test("the topology manager knows the machine's NUMA nodes: a device that is only near to others is refused", async () => {
+test('the topology manager knows the NUMA nodes of the machine: a device that is only near to others is refused', async () => {
   const { devices } = bed();
   expect(devices.healthyResources()).toEqual([{ resourceName: GPU, deviceIDs: ['a', 'b', 'c'] }]);
   const near = (ID: string, node: number) => ({ ID, health: 'Healthy', topology: { nodes: [{ ID: node }] } });

@@ -84,7 +84,7 @@ const users = async (plugins: CredentialPlugins, image = IMAGE, pod: Pod = podOf
   (await plugins.credentials(pod, image, NEVER)).map(({ auth }) => auth.username);
 
 describe('a plugin', () => {
-  test('is asked on stdin, with arguments and variables, and answers on stdout', async () => {
+  test('gets the request on stdin, with arguments and variables, and answers on stdout', async () => {
     write(`echo "$1 $COLOR $HOME" > seen\n${says(answer())}`);
     const plugins = open({ args: ['--verbose'], env: [{ name: 'COLOR', value: 'blue' }] });
     expect(await plugins.credentials(podOf('pod'), IMAGE, NEVER)).toEqual([
@@ -96,7 +96,7 @@ describe('a plugin', () => {
     expect(readFileSync(path('seen'), 'utf8')).toBe(`--verbose blue ${process.env.HOME ?? ''}\n`);
   });
 
-  test('is not asked for images that it does not know', async () => {
+  test('is not run for images that do not match its configuration', async () => {
     write(says(answer()));
     const plugins = open();
     for (const image of ['quay.io/other', 'gcr.io/team', 'example/app', 'a.b.example/c']) {
@@ -106,7 +106,7 @@ describe('a plugin', () => {
     expect(await users(plugins, 'a.example/b')).toEqual(['me']);
   });
 
-  test('is asked once by those who ask the same at the same time', async () => {
+  test('runs once for equal requests at the same time', async () => {
     write(says(answer({ cacheDuration: '0s' })));
     const plugins = open();
     expect(await Promise.all([users(plugins), users(plugins)])).toEqual([['me'], ['me']]);
@@ -320,7 +320,7 @@ describe('with a service account', () => {
     expect(runs()).toBe(5);
   });
 
-  test('a pod without one: the plugin is not asked, or asked without a token', async () => {
+  test('for a pod without one the plugin does not run, or runs without a token', async () => {
     write(says(answer()));
     expect(await users(openWith(), IMAGE, podWith())).toEqual([]);
     expect(runs()).toBe(0);
@@ -332,7 +332,7 @@ describe('with a service account', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('the plugin is not asked where a required annotation or the account is missing', async () => {
+  test('the plugin does not run if a required annotation or the account is missing', async () => {
     write(says(answer()));
     annotations = {};
     const plugins = openWith();

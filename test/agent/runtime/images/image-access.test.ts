@@ -84,7 +84,7 @@ test('the image of a Secret is not for a pod without it: the registry is asked, 
   });
 });
 
-test('with the policy Never it is as if the image were not there', async () => {
+test('with the policy Never the image counts as missing', async () => {
   give('owner', 'good', 'right');
   const owner = await pulling('owner');
   owner.pull.succeed();
@@ -113,7 +113,7 @@ test('a pod whose credentials the registry accepts uses the image from then on',
   expect(bed.pulls).toHaveLength(2);
 });
 
-test('the image of credentials of the node is for all pods, and theirs are not looked up', async () => {
+test('the image that was pulled with credentials of the node is for all pods, and their Secrets are not read', async () => {
   nodeCredentials = [{ username: 'node' }];
   const first = await pulling('first');
   first.pull.succeed();

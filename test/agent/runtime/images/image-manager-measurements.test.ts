@@ -24,7 +24,7 @@ describe('what is measured of an image that a container needs', () => {
     expect(await told({ imagePullPolicy }, isThere)).toBe(line);
   });
 
-  test('a name that is none is not looked for', async () => {
+  test('an invalid name is not looked up', async () => {
     expect(await told({ image: 'NO NAME', imagePullPolicy: 'Always' })).toBe(
       'image Always: present ?, pull ?',
     );

@@ -51,7 +51,7 @@ describe('an image that is present', () => {
     expect(bed.asked).toEqual(['app:1', 'app:1']);
   });
 
-  test.each(['app:1', 'id of app:1'])('and is forgotten as %s is looked up again', async (name) => {
+  test.each(['app:1', 'id of app:1'])('and that was forgotten as %s is looked up again', async (name) => {
     const bed = imageBed();
     bed.add('app:1');
     await bed.ensure('pod', {});
@@ -60,7 +60,7 @@ describe('an image that is present', () => {
     expect(await refusal(bed.ensure('pod', NEVER))).toMatchObject({ reason: 'ErrImageNeverPull' });
   });
 
-  test('is found by pods that ask after it was pulled', async () => {
+  test('is found by pods that need it after it was pulled', async () => {
     const bed = imageBed();
     const answered = Promise.withResolvers<undefined>();
     const look = bed.runtime.imageStatus;
@@ -147,7 +147,7 @@ test('with an invalid name: InvalidImageName, without a call to the runtime', as
   ]);
 });
 
-test('if the runtime cannot answer: ImageInspectError for all pods that asked', async () => {
+test('if the runtime cannot answer: ImageInspectError for all pods that need the image', async () => {
   const bed = imageBed();
   bed.runtime.imageStatus = () => Promise.reject(new StateletError('Unavailable', 'no connection'));
   const answers = await Promise.all([refusal(bed.ensure('one', {})), refusal(bed.ensure('two', {}))]);

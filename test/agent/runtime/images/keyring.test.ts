@@ -200,7 +200,7 @@ describe('pull secret reader', () => {
     ]);
   });
 
-  test('a pod that does not wait any more rejects', async () => {
+  test('a pod that does not wait any more gets no credentials, but an error', async () => {
     const never = new PullSecretReader(testContext(), { secret: () => new Promise(() => undefined) });
     const abort = new AbortController();
     const reading = never.read(podWith('a'), abort.signal);
@@ -208,7 +208,7 @@ describe('pull secret reader', () => {
     await expect(reading).rejects.toThrow('deleted');
   });
 
-  test('a pod without Secrets asks for none', async () => {
+  test('a pod without Secrets leads to no request', async () => {
     expect(await reader().read(podOf('pod'), NEVER)).toEqual([]);
   });
 });

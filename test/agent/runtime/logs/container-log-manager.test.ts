@@ -92,7 +92,7 @@ describe('container log manager', () => {
   });
 
   describe('a log', () => {
-    test('below its size is left alone', async () => {
+    test('below the maximum size is not rotated', async () => {
       writeFileSync(log, BIG.slice(1));
       start();
       await look();
@@ -100,7 +100,7 @@ describe('container log manager', () => {
       expect(reopened).toEqual([]);
     });
 
-    test('of that size is moved aside, and the runtime opens a new one', async () => {
+    test('of the maximum size is moved aside, and the runtime opens a new one', async () => {
       writeFileSync(log, BIG);
       start();
       await look();
@@ -126,7 +126,7 @@ describe('container log manager', () => {
       expect(told).toEqual([]);
     });
 
-    test('has its remains of a crash removed, and nothing else', async () => {
+    test('has leftovers of a crash removed, and nothing else', async () => {
       for (const name of [
         '0.log.20290101-000000.tmp',
         '1.log.20290101-000000.tmp',
@@ -153,7 +153,7 @@ describe('container log manager', () => {
       expect(names()).toEqual(['0.log']);
     });
 
-    test('is never rotated where the size is negative; a container without a log is no trouble', async () => {
+    test('is never rotated if the size is negative; a container without a log is no problem', async () => {
       containers.push({ id: 'd', logPath: '' });
       writeFileSync(log, BIG);
       start();
@@ -212,7 +212,7 @@ describe('container log manager', () => {
       expect(told).toHaveLength(3);
     });
 
-    test('a message that names another file each time is still the same trouble', async () => {
+    test('a message that names another file each time is still the same problem', async () => {
       writeFileSync(log, BIG);
       reopen = () => {
         throw Object.assign(new Error(`EROFS: ${clock.now()}`), { code: 'EROFS' });
@@ -222,7 +222,7 @@ describe('container log manager', () => {
       expect(told).toHaveLength(1);
     });
 
-    test('because the container has ended, that is no trouble', async () => {
+    test('because the container has ended, is no problem', async () => {
       writeFileSync(log, BIG);
       reopen = fail('NotFound', 'no such container');
       start();
@@ -406,7 +406,7 @@ describe('compress log', () => {
     expect(gunzipSync(readFileSync(join(dir, `${NAME}.gz`))).toString()).toBe('said');
   });
 
-  test('a pipe in place of the log holds nothing up', async () => {
+  test('a pipe in place of the log does not block', async () => {
     rmSync(join(dir, NAME));
     execFileSync('mkfifo', [join(dir, NAME)]);
     await expect(compressLog(join(dir, NAME), new AbortController().signal)).rejects.toThrow('a named pipe');

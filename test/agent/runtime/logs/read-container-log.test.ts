@@ -145,7 +145,7 @@ describe('a log that is not followed', () => {
     expect(held()).toEqual([]);
   });
 
-  test('gives what was read before the trouble', async () => {
+  test('returns the lines that were read before the error', async () => {
     writeFileSync(path, '{"log":"a\\n","stream":"stdout"}\n{}\n');
     const client = new Client();
     await expect(client.done).rejects.toThrow('unexpected stream type ""');

@@ -116,7 +116,7 @@ test.each(['release', 'remove'] as const)(
   },
 );
 
-test('where a subsystem has nothing of its own to remove, it releases the pod', async () => {
+test('if a subsystem has nothing of its own to remove, it releases the pod', async () => {
   const calls: string[] = [];
   const release = (uid: string) => {
     calls.push(`release ${uid}`);
@@ -139,7 +139,7 @@ test('the first reason not to run a pod is returned, and the fields that any of 
   expect(composeNode([{ name: 'volumes' }], DETAILS).admit(POD, NEVER)).toBeUndefined();
 });
 
-test('a subsystem may take its time to admit a pod; those after it are asked when it has admitted the pod', async () => {
+test('a subsystem may take its time to admit a pod; the subsystems after it are called when it has admitted the pod', async () => {
   const asked: string[] = [];
   const slow = (name: string, answer?: Rejection): PodSubsystem => ({
     name,

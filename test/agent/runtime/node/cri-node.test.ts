@@ -56,7 +56,7 @@ function bed(failing: ReadonlySet<string> = new Set(), hasDrivers = false) {
   return { node, calls };
 }
 
-test('a pod has its cgroup before its volumes, and gives them back in the reverse order', async () => {
+test('a pod gets its cgroup before its volumes, and gives them back in the reverse order', async () => {
   const { node, calls } = bed();
   await node.prepare(POD, new AbortController().signal);
   await node.release('uid-web');
@@ -70,7 +70,7 @@ test('claims of DRA drivers are prepared after volumes, and unprepared before', 
   expect(calls).toEqual([...PREPARED, 'dra.prepare', 'dra.release', ...RELEASED]);
 });
 
-test('of a pod that is removed its processes end first, then its logs go; its folder and its start time go last', async () => {
+test('when a pod is removed, its processes end first, then its logs are removed; its folder and its start time are removed last', async () => {
   const { node, calls } = bed();
   await node.remove(POD.metadata);
   expect(calls).toEqual([
@@ -80,7 +80,7 @@ test('of a pod that is removed its processes end first, then its logs go; its fo
   ]);
 });
 
-test('the log of an instance goes before the link to it', async () => {
+test('the log of an instance is removed before the link to it', async () => {
   const { node, calls } = bed();
   const { containers } = runtimePodStatus({ containers: [{ id: 'c1', name: 'main', state: 'exited' }] });
   await node.removing(POD.metadata, containers[0]!);

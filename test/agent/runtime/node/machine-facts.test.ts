@@ -24,7 +24,7 @@ describe('machine facts', () => {
     writeFileSync(join(root, path), text);
   }
 
-  test('a machine that has nothing of it', async () => {
+  test('a machine without any of these features', async () => {
     expect(await readMachineFacts(2, root)).toEqual({
       memoryCapacityBytes: totalmem(),
       swapCapacityBytes: 0,
@@ -165,7 +165,7 @@ describe('node info', () => {
     });
   });
 
-  test('a pipe in place of a file, or a link into the kernel’s log, holds nothing up', async () => {
+  test('a pipe in place of a file, or a link into the kernel’s log, does not block', async () => {
     file('etc/os-release', 'PRETTY_NAME=Linux\n');
     execFileSync('mkfifo', [join(root, 'etc/machine-id')]);
     file('var/lib/dbus/machine-id', 'fedcba9876543210\n');

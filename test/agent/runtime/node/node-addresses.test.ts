@@ -63,7 +63,7 @@ describe('facts of this node', () => {
   };
   const value = (text?: string) => quantityValue(parseQuantity(text ?? 'none'));
 
-  test('its capacity is that of the machine, and what the operator says', async () => {
+  test('its capacity is that of the machine and of the settings', async () => {
     const { capacity } = await readNodeFacts(OPTIONS);
     expect(capacity).toMatchObject({ cpu: String(cpus().length), pods: '10', 'example.com/gpu': '2' });
     expect(value(capacity.memory)).toBe(BigInt(totalmem()));
@@ -102,14 +102,14 @@ describe('facts of this node', () => {
     expect(facts.labels).toEqual({ ...own, disk: 'ssd' });
   });
 
-  test("the operator's labels win, and taints are kept", async () => {
+  test('the labels of the settings replace its own, and taints are kept', async () => {
     const registerWithTaints = [{ key: 'maint', effect: 'NoSchedule' }];
     const nodeLabels = { 'kubernetes.io/hostname': 'other' };
     const facts = await readNodeFacts({ ...OPTIONS, nodeLabels, registerWithTaints });
     expect(facts).toMatchObject({ labels: nodeLabels, taints: registerWithTaints });
   });
 
-  test('more reserved than there is rejects', async () => {
+  test('reserving more than the machine has is an error', async () => {
     const kubeReserved = { memory: '1Ei' };
     await expect(readNodeFacts({ ...OPTIONS, kubeReserved })).rejects.toMatchObject({
       kind: 'InvalidArgument',
@@ -165,7 +165,7 @@ describe('what a container refers to', () => {
     });
   });
 
-  test('a reference to what only an API server has is refused', async () => {
+  test('a reference to an object of the API server is refused', async () => {
     const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }];
     const asking: Container = { name: 'main', env };
     const pod = podOf({ containers: [asking] });

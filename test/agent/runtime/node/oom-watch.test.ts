@@ -73,7 +73,7 @@ test("if the kernel's log cannot be read, that is logged, and nothing else happe
   expect(told).toEqual([expect.stringContaining('ENOENT')]);
 });
 
-test('where the kernel does not count its kills, and after the stop, nothing is looked at', async () => {
+test('if the kernel does not count its kills, and after the stop, nothing is read', async () => {
   open();
   expect(clock.armed).toBe(0);
   kills(1);

@@ -37,7 +37,7 @@ describe('the address of the default route', () => {
     expect(await defaultRouteAddresses(root, INTERFACES)).toEqual({ ipv4: '10.0.0.7', ipv6: 'fd00::7' });
   });
 
-  test('there is none without such a route', async () => {
+  test('does not exist without such a route', async () => {
     expect(await defaultRouteAddresses(root, INTERFACES)).toEqual({});
   });
 });

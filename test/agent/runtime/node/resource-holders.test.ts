@@ -68,7 +68,7 @@ test('a container has the memory of NUMA nodes that is kept for it', async () =>
   expect(holders.ofContainer(pod, own).memory).toEqual([]);
 });
 
-test('a node without such parts gives out nothing', () => {
+test('a node without managers for CPUs and memory gives out none', () => {
   const nothing = { devices: [], cpuIDs: [], memory: [] };
   const holders = resourceHolders({});
   const pod = testPod();

@@ -100,7 +100,7 @@ describe('root lock', () => {
     );
   });
 
-  test('so is one in the same process', async () => {
+  test('a second agent in the same process is refused', async () => {
     await lock();
     await expect(lock()).rejects.toThrow(`pid ${String(process.pid)}`);
   });
@@ -111,7 +111,7 @@ describe('root lock', () => {
     await expect(lock(join(dir, 'alias'))).rejects.toThrow('is in use by another instance');
   });
 
-  test('a refused one leaves the lock as it was', async () => {
+  test('an agent that is refused leaves the lock unchanged', async () => {
     const first = await lock();
     await expect(lock()).rejects.toThrow('is in use');
     await expect(lock()).rejects.toThrow('is in use');
@@ -145,13 +145,13 @@ describe('root lock', () => {
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
-  test('a suspended holder (Ctrl-Z) does not hold up an agent that asks', async () => {
+  test('a suspended holder (Ctrl-Z) does not block an agent that tries to take the lock', async () => {
     const child = await holder();
     await holdStill(child.pid ?? 0);
     await expect(lock()).rejects.toThrow(`is in use by another instance (pid ${String(child.pid)})`);
   });
 
-  test('of what stands in the file only a process ID is printed', async () => {
+  test('only a process ID is printed of the content of the file', async () => {
     await lock();
     writeFileSync(join(rootDir, 'lock'), 'pid 1; run me instead\n');
     await expect(lock()).rejects.toThrow(`${rootDir} is in use by another instance: stop it`);
@@ -176,7 +176,7 @@ describe('root lock', () => {
     second.release();
   });
 
-  test("a file of former days that everybody may open becomes its owner's alone", async () => {
+  test('a file of an older version that everybody may open is restricted to its owner', async () => {
     mkdirSync(rootDir);
     writeFileSync(join(rootDir, 'lock'), '', { mode: 0o666 });
     await lock();

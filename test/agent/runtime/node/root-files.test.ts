@@ -54,7 +54,7 @@ describe('ended pods file', () => {
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ pods: [{ uid: 'a' }] });
   });
 
-  test('what is not a file is reported, and blocks nothing: this pipe has no writer', () => {
+  test('a path that is not a file is reported, and does not block: this pipe has no writer', () => {
     execFileSync('mkfifo', [file]);
     const { logger, lines } = recordingLogger();
     expect(openEndedPodsFile(rootDir, logger).stored).toEqual([]);
@@ -161,7 +161,7 @@ describe('shutdown record', () => {
     },
   );
 
-  test('what is not a file is named, and blocks nothing: this pipe has no writer', async () => {
+  test('a path that is not a file is reported, and does not block: this pipe has no writer', async () => {
     const { logger, lines } = recordingLogger();
     execFileSync('mkfifo', [file]);
     const record = openShutdownRecord(rootDir, logger);

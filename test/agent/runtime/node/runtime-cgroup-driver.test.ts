@@ -54,7 +54,7 @@ beforeEach(async () => {
 afterEach(() => plain.remove());
 
 describe('the driver of the runtime', () => {
-  test('is asked for once, and again after the runtime was down', async () => {
+  test('is read once, and again after the runtime was down', async () => {
     driver = told('cgroupfs');
     const service = runtime();
     for (const down of [false, false, true, false, false]) {
@@ -91,7 +91,7 @@ describe('the driver of the runtime', () => {
     expect(cgroups.parentOf(podOf('u'))).toMatch(/^\/kubepods\.slice\//);
   });
 
-  test('that is not known says nothing', async () => {
+  test('that is not known leads to no message', async () => {
     expect((await runtime().status()).conditions).toEqual([READY]);
   });
 });

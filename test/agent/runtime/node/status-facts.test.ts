@@ -127,14 +127,14 @@ test('pressure and problems are those of now', async () => {
 });
 
 describe('for a caller that asks once', () => {
-  test('the facts have what DNS and the runtime answer, and nothing is asked afterwards', async () => {
+  test('the facts have the answers of DNS and the runtime, and no request is sent afterwards', async () => {
     const once = await StatusFacts.once(testContext({ clock }), parts(), READERS);
     expect(once).toMatchObject({ images: [IMAGE], versions: { runtimeName: 'containerd' } });
     expect(once.addresses.defaultRoute(true)).toBe('10.0.0.7');
     expect(clock.armed).toBe(0);
   });
 
-  test('a runtime that hangs is waited for 5 s', async () => {
+  test('the facts wait at most 5 s for a runtime that hangs', async () => {
     let isGivenUp: boolean | undefined;
     listImages = () => new Promise(() => undefined);
     const version = ({ signal }: { readonly signal?: AbortSignal } = {}) =>
@@ -164,7 +164,7 @@ describe('what is read in the background', () => {
     expect(from.now().images).toHaveLength(2);
   });
 
-  test('a runtime that does not answer is asked again after 2 s, and its last images stay', async () => {
+  test('a runtime that does not answer gets another request after 2 s, and its last images stay', async () => {
     const from = await opened();
     let asked = 0;
     listImages = () => {
@@ -176,14 +176,14 @@ describe('what is read in the background', () => {
     expect(from.now().images).toEqual([IMAGE]);
   });
 
-  test('a runtime that hangs holds up nothing', async () => {
+  test('a runtime that hangs delays nothing', async () => {
     listImages = () => new Promise(() => undefined);
     const from = await opened();
     expect(from.now().images).toBeUndefined();
     expect(statusOf(from)).toMatchObject({ nodeInfo: { containerRuntimeVersion: 'containerd://1.7.24' } });
   });
 
-  test('after a stop, nothing is asked any more', async () => {
+  test('after a stop, no request is sent any more', async () => {
     const from = await opened();
     from.stop();
     expect(clock.armed).toBe(0);
@@ -191,7 +191,7 @@ describe('what is read in the background', () => {
 });
 
 describe('addresses', () => {
-  test('DNS and routes are not asked where --node-ip or the name is an address', async () => {
+  test('no request goes to DNS and no route is read if --node-ip or the name is an address', async () => {
     let asked = 0;
     const dns = () => {
       asked += 1;
@@ -209,7 +209,7 @@ describe('addresses', () => {
     expect(statusOf(from)?.addresses).toContainEqual({ type: 'InternalIP', address: '10.0.0.7' });
   });
 
-  test('a DNS server that hangs holds up only the first report, for 5 s; the default route is known all the same', async () => {
+  test('a DNS server that hangs delays only the first report, for 5 s; the default route is known all the same', async () => {
     const from = await opened({}, { dns: () => new Promise(() => undefined) });
     let isKnown = false;
     void from.known.then(() => (isKnown = true));

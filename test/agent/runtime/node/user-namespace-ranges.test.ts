@@ -62,7 +62,7 @@ describe('the users of pods', () => {
     expect(await users.ensure('u-2')).toMatchObject({ mode: 'POD' });
   });
 
-  test('do not mind what else lies among the folders of pods', async () => {
+  test('do not depend on other files among the folders of pods', async () => {
     writeFileSync(join(rootDir, 'pods', 'a-file'), '');
     expect(await new UserNamespaces(rootDir, SPACE).ensure('u-1')).toMatchObject({ mode: 'POD' });
   });
@@ -96,7 +96,7 @@ describe('subordinate ids', () => {
     expect(await read('exit 1', 'root:x:0:0::/:/bin/sh\nnot-kubelet:x:1:1::/:/\n')).toBeUndefined();
   });
 
-  test('a pipe in place of the list of users is an error that names it, and is not waited for', async () => {
+  test('a pipe in place of the list of users is an error that names it, and does not block', async () => {
     const passwd = join(dir, 'passwd');
     execFileSync('mkfifo', [passwd]);
     await expect(readSubordinateIds({ passwd })).rejects.toThrow(`${passwd} is not a file but a named pipe`);

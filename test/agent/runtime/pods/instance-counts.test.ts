@@ -33,7 +33,7 @@ test('a removed pod has had as many instances of a container as its highest atte
   expect(lives.instances('b', 'main')).toBe(0);
 });
 
-test('it is forgotten after a while, and the oldest before that where there are very many', async () => {
+test('the count is forgotten after a while, and the oldest counts before that if there are very many', async () => {
   const { lives, clock } = bed();
   await lives.note('a', { containers: [instance('main', 0)] });
   clock.time = 10 * 60_000;
@@ -47,7 +47,7 @@ test('it is forgotten after a while, and the oldest before that where there are 
   expect(['pod-0', 'pod-1', 'pod-1000'].map((uid) => lives.instances(uid, 'main'))).toEqual([0, 1, 1]);
 });
 
-test('the next agent knows it, unless it is too old; of a pod of the API server nothing is kept', async () => {
+test('the next agent knows the count, unless it is too old; no count of a pod of the API server is kept', async () => {
   const written: (readonly PodInstances[])[] = [];
   const { lives } = bed([], (all) => Promise.resolve(void written.push(all)));
   await lives.note('a', { containers: [instance('main', 3)] });
@@ -58,7 +58,7 @@ test('the next agent knows it, unless it is too old; of a pod of the API server 
   expect(['a', 'old'].map((uid) => next.instances(uid, 'main'))).toEqual([4, 0]);
 });
 
-test('a disk that refuses it is reported once, and it is known until the agent stops', async () => {
+test('a write of the count that fails is reported once, and the count is known until the agent stops', async () => {
   const { lives, warnings } = bed([], () => Promise.reject(new Error('ENOSPC')));
   for (const uid of ['a', 'b']) await lives.note(uid, { containers: [instance('main', 0)] });
   expect(warnings).toEqual([expect.stringContaining('count anew under the next agent: ENOSPC')]);

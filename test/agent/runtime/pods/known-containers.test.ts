@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(podsDir, { recursive: true }));
 
-test('what is noted of a container is known to the next agent, each field by itself', async () => {
+test('stored facts of a container are known to the next agent, each field by itself', async () => {
   const memory = open();
   await memory.note('uid', 'a', { hooked: true });
   await memory.note('uid', 'a', { started: true, ready: false });
@@ -55,7 +55,7 @@ test.each([['a text'], [{ containers: ['x'] }], [{ containers: { a: 'x' } }], [{
   },
 );
 
-test('notes that come at once are all kept, and those of a removed pod are gone', async () => {
+test('facts that are stored at the same time are all kept, and those of a removed pod are gone', async () => {
   const memory = open();
   await Promise.all(['a', 'b', 'c'].map((id) => memory.note('uid', id, { hooked: true })));
   const next = open();
@@ -69,7 +69,7 @@ test('notes that come at once are all kept, and those of a removed pod are gone'
 });
 
 test.each(['', '{"half', '[]', '{"containers":{"a":5,"b":{"hooked":"yes","ready":1}}}'])(
-  'a file that says %j says nothing of the containers',
+  'a file with the content %j has no facts of the containers',
   (content) => {
     mkdirSync(join(podsDir, 'uid'));
     writeFileSync(file(), content);
@@ -79,7 +79,7 @@ test.each(['', '{"half', '[]', '{"containers":{"a":5,"b":{"hooked":"yes","ready"
   },
 );
 
-test('where nothing can be written, the agent goes on, knows it itself, and says so once', async () => {
+test('if nothing can be written, the agent goes on, keeps the facts in memory, and logs it once', async () => {
   writeFileSync(join(podsDir, 'uid'), 'no folder');
   const memory = open();
   await memory.note('uid', 'a', { hooked: true });

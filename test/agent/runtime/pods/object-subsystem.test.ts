@@ -34,7 +34,7 @@ function serverWith(known: KnownServices): ApiObjects & { readonly asked: string
   } as Partial<ApiObjects> as ApiObjects & { readonly asked: string[] };
 }
 
-test('each object that the variables refer to is asked for once, in the namespace of the pod', async () => {
+test('each object that the variables refer to is requested once, in the namespace of the pod', async () => {
   const server = serverWith({ listed: true, services: [API_SERVER] });
   const { objects, services } = await readServerFacts(server, podOf({}), container);
   expect(server.asked).toEqual(['configmap shop/settings', 'secret shop/login']);
@@ -42,11 +42,11 @@ test('each object that the variables refer to is asked for once, in the namespac
   expect([...(objects?.configMaps ?? [])]).toEqual([['settings', undefined]]);
 });
 
-test('where there is no API server, nothing is known of it', async () => {
+test('without an API server no object is known', async () => {
   expect(await readServerFacts(undefined, podOf({}), container)).toEqual({});
 });
 
-test('before services are listed a container waits and asks for no object, but static pods start', async () => {
+test('before services are listed a container waits and requests no object, but static pods start', async () => {
   const server = serverWith({ listed: false, services: [] });
   const resolve = (pod: Pod, asking: Container) =>
     commandResolver([], {}, server)(pod, asking, runtimePodStatus({}));

@@ -137,7 +137,7 @@ test('the pod gets less after its containers', async () => {
   expect(writes(calls)).toEqual(['id-a 102 10000 32Mi', 'pod 32Mi', 'pod shares 102', 'pod quota 10000']);
 });
 
-test('more memory and less CPU: the pod gets the one before its container changes, and gives the other after it', async () => {
+test('with more memory and less CPU, the memory of the pod changes before that of its container, and the CPU after it', async () => {
   const { resize, calls } = bed(podOf({ a: of('200m', '32Mi') }), podOf({ a: of('100m', '64Mi') }));
   expect(await resize()).toBeUndefined();
   expect(writes(calls)).toEqual(['pod 64Mi', 'id-a 102 10000 64Mi', 'pod shares 102', 'pod quota 10000']);
@@ -151,7 +151,7 @@ test('a container gives back before another one gets it', async () => {
   expect(writes(calls)).toEqual(['id-b 102 10000 32Mi', 'id-a 204 20000 64Mi']);
 });
 
-test('where one gives memory for CPU and another CPU for memory, memory is changed first, and then CPU', async () => {
+test('if one container gives memory for CPU and another CPU for memory, memory is changed first, and then CPU', async () => {
   const before = podOf({ a: of('100m', '64Mi'), b: of('200m', '32Mi') });
   const after = podOf({ a: of('200m', '32Mi'), b: of('100m', '64Mi') });
   const { resize, calls } = bed(before, after);
@@ -197,7 +197,7 @@ test('CPU that the pod does not get keeps no container from its memory', async (
   expect(writes(calls)).toEqual(['pod 64Mi', 'id-a 102 10000 64Mi']);
 });
 
-test('what is about to be changed is noted before the first write, and is certain when all is done', async () => {
+test('a change is recorded before the first write, and recorded as done when all calls are done', async () => {
   const { resize, noted, calls, notedAt } = bed(
     podOf({ a: of('100m', '32Mi'), b: of('1', '32Mi') }),
     podOf({ a: of('200m', '32Mi'), b: of('1', '32Mi') }),
@@ -219,7 +219,7 @@ test('where the runtime refuses before anything is changed, nothing is uncertain
   expect(noted.map(([, { given }]) => given?.isUncertain)).toEqual([true, undefined]);
 });
 
-test('what a failed call may have changed is sent anew, also where the pod is to have its former values', async () => {
+test('values that a failed call may have changed are sent again, also if the pod gets its former values back', async () => {
   const pod = podOf({ a: of('100m', '32Mi') });
   const { resize, calls, noted } = bed(pod, pod, { isUncertain: true });
   expect(await resize()).toBeUndefined();

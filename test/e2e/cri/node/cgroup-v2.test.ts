@@ -119,7 +119,7 @@ userModeLinuxSuite('a node on cgroup v2, with systemd and containerd', () => {
       expect(valueOf(`${what}_swap_usage_bytes`)).toBeGreaterThan(0);
   });
 
-  test('gives no swap to new containers once it is to give none, and takes none away', () => {
+  test('gives no swap to new containers once the settings forbid it, and takes none away from running ones', () => {
     const soft = found.containers.soft?.['memory.swap.max'];
     expect(found.withoutSwap).toEqual({ soft, dry: '0' });
   });

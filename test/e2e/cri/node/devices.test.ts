@@ -133,7 +133,7 @@ describeOnBed('device plugins', (bed) => {
     await daemon.onlyPods();
   });
 
-  test('a plugin that refuses or hangs holds up only its own pods, and is replaced by the next one, which the watcher of plugins finds', async () => {
+  test('a plugin that refuses or hangs delays only its own pods, and is replaced by the next plugin, which the watcher of plugins finds', async () => {
     const hanging = open({ resource: 'example.com/slow', allocate: () => new Promise(() => undefined) });
     await hanging.start();
     const refusing = open({ allocate: () => Promise.reject(new Error('the GPU is on fire')) });

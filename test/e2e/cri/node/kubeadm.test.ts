@@ -53,7 +53,7 @@ describeWithSystemd('a node that kubeadm has set up', () => {
     return pod?.status?.phase === 'Running' && pod;
   };
 
-  test('kubelet --version says what the preflight of kubeadm reads', async () => {
+  test('kubelet --version prints the version in the form that the preflight of kubeadm reads', async () => {
     expect(await machine.run('/usr/bin/kubelet', '--version')).toBe('Kubernetes v1.36.2\n');
   });
 

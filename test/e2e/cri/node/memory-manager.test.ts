@@ -35,7 +35,7 @@ describeOnContainerd('the memory manager', ({ openBed }) => {
     return refused.stderr;
   };
 
-  test('keeps memory for a Guaranteed pod, over the death of the agent', async () => {
+  test('keeps memory for a Guaranteed pod, also after the agent was killed', async () => {
     const bed = openBed({ config: STATIC });
     let daemon = await bed.start();
     bed.apply('own', {
@@ -62,7 +62,7 @@ describeOnContainerd('the memory manager', ({ openBed }) => {
     expect(stateOf(bed).entries).toBeUndefined();
   });
 
-  test('another policy, and another reservation, do not start on what this one has left', async () => {
+  test('does not start with another policy or another reservation than the one in its state file', async () => {
     const bed = openBed({ config: STATIC });
     const daemon = await bed.start();
     await daemon.end();

@@ -68,7 +68,7 @@ describeOnContainerd('objects of manifests', ({ openBed }) => {
     },
     { name: 'data', persistentVolumeClaim: { claimName: 'data' } },
   ];
-  test('a pod waits for each with an event; then files follow, variables and subPaths stay, and a claim outlives pod and agent', async () => {
+  test('a ConfigMap is available as files and as variables', async () => {
     const bed = openBed();
     apply(bed);
     // A volume that has been mounted once holds up nothing any more: what it lacks is missing from the beginning.

@@ -118,7 +118,7 @@ describeWithContainerd('what containerd tells of, without any relist,', () => {
     expect(pleg.pods()[0]?.sandboxes[0]).toMatchObject({ id: sandboxId, ready: false });
   });
 
-  test('what another removed', async () => {
+  test('the removal of containers by another client', async () => {
     const { id, sandboxId } = await runningPod();
     await started();
     const other = createCriRuntime(testContext({ clock: systemClock }), {
@@ -133,7 +133,7 @@ describeWithContainerd('what containerd tells of, without any relist,', () => {
     expect(pleg.pods()).toEqual([]);
   });
 
-  test('what happened while it was down', async () => {
+  test('changes while the runtime was down', async () => {
     const [dies, stays] = [await runningPod(), await runningPod()];
     await started();
     const pid = await pidOf(dies.id);
@@ -146,7 +146,7 @@ describeWithContainerd('what containerd tells of, without any relist,', () => {
     expect(relists).toBe(0);
   });
 
-  test("comes by its own service of events before 1.7, which is the first to have CRI's", async () => {
+  test('containerd before 1.7, which has no events of CRI, sends them by its own service', async () => {
     const channel = new Channel(containerd.endpoint);
     const listening = { signal: new AbortController().signal, onAnswer: () => undefined };
     const asked = channel.listen(GET_CONTAINER_EVENTS, {}, listening);

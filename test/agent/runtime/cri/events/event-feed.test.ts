@@ -78,13 +78,13 @@ describe('event feed', () => {
     return found;
   }
 
-  test('a runtime that is down is asked for events after 100 ms, doubling to 5 s, and for its states as often', async () => {
+  test('a runtime that is down gets a request for events after 100 ms, doubling to 5 s, and for its states as often', async () => {
     expect(await delays(8)).toEqual([100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
     await waitsAfter(9);
     expect(lists).toBe(8);
   });
 
-  test('it is asked soon again once it has sent something', async () => {
+  test('the runtime gets the next request soon once it has sent something', async () => {
     await delays(3);
     await waitsAfter(4);
     meet = (stream) => {
@@ -95,7 +95,7 @@ describe('event feed', () => {
     expect(told).toBe(1);
   });
 
-  test('it is asked soon again after a long stream, even one without events', async () => {
+  test('the runtime gets the next request soon after a long stream, even one without events', async () => {
     await delays(3);
     await waitsAfter(4);
     const open = Promise.withResolvers<Stream>();
@@ -123,7 +123,7 @@ describe('event feed', () => {
     ]);
   });
 
-  test('a stream that this agent ends is no failure', async () => {
+  test('a stream that this agent ends does not count as a failure', async () => {
     await waitsAfter(1);
     const open = Promise.withResolvers<Stream>();
     meet = open.resolve;
@@ -202,7 +202,7 @@ describe('hints', () => {
     expect(times()).toEqual([2]);
   });
 
-  test('that the status does not show yet get the time at which it does', async () => {
+  test('whose change the status does not show yet have the time at which it is read again', async () => {
     known.add('c');
     hints.tell(stopped('c', 1));
     await settled();

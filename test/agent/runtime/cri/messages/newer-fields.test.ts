@@ -107,7 +107,7 @@ describe('the status of a newer runtime', () => {
     ]);
   });
 
-  test('reports its cgroup driver when it is asked for it', async () => {
+  test('reports its cgroup driver on request', async () => {
     let driver = 0;
     await fake.serve(
       says(methods.STATUS.path, 'StatusResponse', () => ({ status: { conditions: READY } })),
@@ -137,7 +137,7 @@ describe('the status of a newer runtime', () => {
 });
 
 describe('a container of a newer runtime', () => {
-  test('says as whom it runs, which image it has, and which mounts are read-only all the way down', async () => {
+  test('has its user, its image, and the mounts that are read-only recursively', async () => {
     const user = { linux: { uid: 1000, gid: 3000, supplementalGroups: [5, 6, 70_000] } };
     const mounts = [{ containerPath: '/a', readonly: true, recursiveReadOnly: true }];
     const status = { id: 'c', state: 1, imageId: 'sha256:1', user, mounts };
@@ -156,7 +156,7 @@ describe('a container of a newer runtime', () => {
     expect(await client.listContainers()).toMatchObject([{ id: 'c', imageId: 'sha256:1' }]);
   });
 
-  test('of an older one says nothing of that', async () => {
+  test('of an older runtime has none of these fields', async () => {
     const status = { id: 'c', state: 1 };
     await fake.serve(
       says(methods.CONTAINER_STATUS.path, 'ContainerStatusResponse', () => ({ status })),
@@ -218,7 +218,7 @@ describe('a container of a newer runtime', () => {
 });
 
 describe('an image that a pod wants', () => {
-  test('is asked about and pulled with the annotations of the pod, and removed by its name alone', async () => {
+  test('is looked up and pulled with the annotations of the pod, and removed by its name alone', async () => {
     const found = hears(methods.IMAGE_STATUS.path);
     const pulled = hears(methods.PULL_IMAGE.path);
     const removed = hears(methods.REMOVE_IMAGE.path);
@@ -236,7 +236,7 @@ describe('an image that a pod wants', () => {
   });
 });
 
-test('a sandbox without overhead says so by an empty message, as the kubelet does', async () => {
+test('a sandbox without overhead has an empty message for it, as the kubelet sends', async () => {
   const ran = hears(methods.RUN_POD_SANDBOX.path);
   await fake.serve(ran.answer);
   await fake.client().runPodSandbox({ ...podConfig(fake.dir), linux: { overhead: {} } });
