@@ -78,7 +78,7 @@ async function open(
   }
 }
 
-/** The groups are this agent's own, not the node's: that their limits are in force is no news. */
+/** The groups are this agent's own, not the node's: only warnings about them become events of the node. */
 function tellingProblems(context: AgentContext): AgentContext {
   const { recorder } = context;
   return {

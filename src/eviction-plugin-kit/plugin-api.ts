@@ -46,7 +46,7 @@ export interface Container {
   };
 }
 
-/** What of a pod an answer has to have. The pods of a question have it. */
+/** The fields of a pod that an answer must have. The pods of a question have it. */
 export interface PodReference {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string };
 }
@@ -79,7 +79,7 @@ export interface EvictionRecord {
   readonly buckets: readonly { readonly time: number; readonly duration: number; readonly count: number }[];
 }
 
-/** Something that is said of the node. It becomes a taint. */
+/** A condition of the node. It becomes a taint. */
 export interface PluginCondition {
   /** Such as `MemoryPressure`. */
   readonly name: string;
@@ -146,7 +146,7 @@ export interface EvictionPluginDefinition {
   topEvictionPods?(question: TopEvictionPodsQuestion): Answer<TopEvictionPodsAnswer>;
 }
 
-/** One of those that the agent knows. */
+/** A user that the agent knows. */
 export interface PluginUser {
   readonly name: string;
   readonly password: string;

@@ -1,4 +1,4 @@
-/** Keeps beside the program what V8 has compiled of it: the next start has less to compile. */
+/** Keeps code that V8 has compiled in a folder beside the program: the next start has less to compile. */
 import { lstatSync, mkdirSync, statSync } from 'node:fs';
 // Older versions of Node, which get a message that they are too old, do not export this name.
 import nodeModule from 'node:module';

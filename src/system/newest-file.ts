@@ -36,7 +36,7 @@ export class NewestFile<Content> {
   readonly #file: StoredText;
   readonly #textOf: (content: Content) => string;
   readonly #writes = new OneAtATime();
-  /** A write that has not begun: it will have what is new then. */
+  /** A write that has not begun: it writes what is newest when it begins. */
   #next: Promise<void> | undefined;
   /** What the file has; undefined: not known, or there is none. */
   #saved: Content | undefined;

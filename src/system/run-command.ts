@@ -40,13 +40,13 @@ export async function runCommand(
 const NOTIFY_TIMEOUT_MS = 30_000;
 
 export interface ServiceManager {
-  /** Says that the service is up. Rejects with a sentence that says why it could not be said. */
+  /** Reports that the service is up. Rejects with a sentence that says why that failed. */
   ready(): Promise<void>;
 }
 
 /**
- * The manager that waits for a word of this process (`Type=notify` of systemd); undefined where none does. Its socket is taken out of `env`:
- * programs that this process starts must not speak for it. Node cannot write to a datagram socket, so systemd-notify(1) does it.
+ * The manager that waits for a message of this process (`Type=notify` of systemd); undefined where none does. Its socket is taken out of `env`:
+ * programs that this process starts must not send messages for it. Node cannot write to a datagram socket, so systemd-notify(1) does it.
  */
 export function takeServiceManager(env: NodeJS.ProcessEnv): ServiceManager | undefined {
   const socket = env.NOTIFY_SOCKET ?? '';

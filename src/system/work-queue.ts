@@ -8,7 +8,7 @@ interface Due {
 }
 
 /**
- * What is due when, each by a key. One timer is armed for the earliest, none where nothing is due. An entry that was replaced or
+ * Keys, each with the time at which it is due. One timer is armed for the earliest, none where nothing is due. An entry that was replaced or
  * cancelled stays in the queue until it comes first, and is dropped then.
  */
 export class WorkQueue {

@@ -1,10 +1,10 @@
-/** What eviction plugins are asked and answer, by the names of Katalyst's protocol `evictionplugin.v1alpha1`. */
+/** The questions to eviction plugins and their answers, by the names of Katalyst's protocol `evictionplugin.v1alpha1`. */
 import type { Pod } from './kubernetes.ts';
 import type { PSIStats } from './stats.ts';
 
 export type ConditionType = 'NODE_CONDITION' | 'CNR_CONDITION';
 
-/** Something that a plugin says of the node. Its effects are those of taints. */
+/** A condition of the node that a plugin reports. Its effects are those of taints. */
 export interface PluginCondition {
   readonly name: string;
   readonly type: ConditionType;
@@ -132,9 +132,9 @@ export type BytesByNumaNode = ReadonlyMap<number, number>;
 
 /** Each call reads the kernel's files. */
 export interface NodeMemoryFigures {
-  /** Undefined if the kernel does not tell. */
+  /** Undefined if the kernel does not report it. */
   machine(): MachineMemory | undefined;
-  /** Empty if the kernel does not tell. */
+  /** Empty if the kernel does not report it. */
   numaNodes(): readonly NumaNodeMemory[];
   /** On which NUMA nodes the memory of pods lies, by UID: only of pods with a cgroup that counts it. */
   podsByNumaNode(): ReadonlyMap<string, BytesByNumaNode>;
@@ -175,9 +175,9 @@ export type NumaNodesOfPods = ReadonlyMap<string, number>;
 
 /** Each call reads the kernel's files. */
 export interface NodeCpuFigures {
-  /** Undefined if the kernel does not tell. */
+  /** Undefined if the kernel does not report it. */
   load(): MachineLoad | undefined;
-  /** Empty if the kernel does not tell. */
+  /** Empty if the kernel does not report it. */
   numaNodes(): readonly NumaNodeCpu[];
   /** Of the pods with these UIDs. Empty on a machine with one NUMA node. */
   podsOnOneNode(uids: readonly string[]): NumaNodesOfPods;
@@ -188,7 +188,7 @@ export interface NodeCpuFigures {
 export interface NetworkLink {
   readonly name: string;
   readonly isUp: boolean;
-  /** Left out if the kernel does not tell. */
+  /** Left out if the kernel does not report it. */
   readonly carrier?: boolean;
   /** Of RFC 2863, as the kernel writes it: `up`, `down`, `lowerlayerdown`, `unknown`. */
   readonly operState: string;

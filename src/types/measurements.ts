@@ -192,7 +192,7 @@ export interface PluginMeasurements {
   pluginVictim(plugin: string, isDryRun: boolean): void;
   /** A pass begins: how many pods are active, and how many of them plugins are shown. */
   pluginPods(active: number, candidates: number): void;
-  /** What came of a pass: the pods that are ended in it, and the conditions that plugins have reported. */
+  /** The result of a pass: the pods that are ended in it, and the conditions that plugins have reported. */
   pluginsDecided(victims: readonly PluginVictim[], conditions: readonly RequestedCondition[]): void;
   /** The pods that a pass has notified. */
   podsNotified(notices: readonly PodNotice[]): void;

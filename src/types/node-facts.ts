@@ -17,7 +17,7 @@ export interface OwnNodeFacts {
   readonly allocatable: Amounts;
   /** The pressure conditions that are true now, such as `MemoryPressure`, in the order in which messages list them. */
   readonly conditions: readonly string[];
-  /** What eviction plugins say of the node. Admission asks for the taints that become of it, in a cluster. */
+  /** Conditions of the node that eviction plugins report. In a cluster, admission checks the taints that they become. */
   readonly pluginConditions?: readonly PluginCondition[];
 }
 

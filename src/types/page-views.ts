@@ -2,7 +2,7 @@
 import type { CoreEvent, Pod, PodStatus } from './kubernetes.ts';
 import type { Transition } from './transition.ts';
 
-/** `ending` is one that was told to end; `done` has ended as it should. */
+/** `ending` is one whose end was requested; `done` has ended as it should. */
 export type HealthKind = 'ok' | 'starting' | 'attention' | 'ending' | 'done' | 'failed';
 
 export interface PodHealth {
@@ -11,7 +11,7 @@ export interface PodHealth {
   readonly sinceMs?: number;
   /** Why it needs attention, where the state of its containers alone does not say it. */
   readonly because?: string;
-  /** Then it is another one, if nothing happens until then. */
+  /** From then on its health is another one, if nothing happens before. */
   readonly untilMs?: number;
 }
 

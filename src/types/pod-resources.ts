@@ -41,7 +41,7 @@ export interface HeldResources {
   readonly memory: readonly HeldMemory[];
 }
 
-/** Where the parts of a node that give such resources out are asked for them. */
+/** Asks the parts of a node that give out such resources. */
 export interface ResourceHolders {
   ofContainer(pod: Pod, container: Container): HeldResources & { readonly claims: readonly HeldClaim[] };
   /** All that containers can be given, whether it is taken or not. */

@@ -26,9 +26,9 @@ export interface RuntimeContainerStatus {
   readonly recordsHook?: true;
   /** It runs, and its postStart hook has not completed: the pod's status does not count it as started. */
   readonly owesHook?: true;
-  /** What it was told to have, when it was created or since; undefined where its agent did not write that down. */
+  /** The resources that it got, when it was created or later; undefined where its agent did not record them. */
   readonly given?: GivenResources;
-  /** What the runtime says that it has; undefined where it does not. */
+  /** The limits that the runtime reports; undefined where it reports none. */
   readonly limits?: RuntimeLimits;
   /** The user of its first process, where the runtime reports it. */
   readonly user?: RuntimeUser;

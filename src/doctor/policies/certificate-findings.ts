@@ -9,7 +9,7 @@ export interface CertificateFileFacts {
   /** A file, or a file and the field in it. */
   readonly path: string;
   readonly certificate: Reading<{ readonly notBefore: number; readonly notAfter: number }>;
-  /** What gives a new one. */
+  /** How to get a new one. */
   readonly mend: string;
   /** Statelet asks for another one in time. */
   readonly renews: boolean;

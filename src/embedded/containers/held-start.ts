@@ -23,7 +23,7 @@ export interface HeldProgram {
   readonly env: Readonly<Record<string, string>>;
   /** The value of this variable is no secret, and the shell must not have it. */
   readonly notForShell?: string;
-  /** Whether the shell tells its pid over the same descriptor. */
+  /** Whether the shell sends its pid over the same descriptor. */
   readonly tellsPid?: boolean;
 }
 

@@ -280,7 +280,7 @@ function idsBut(dir: string, isKnown: (id: string) => boolean): string[] {
 interface ContainerProcesses {
   /** In the order of their start. */
   readonly all: readonly ProcessStat[];
-  /** The main process, as far as it can be told from commands that ran in the container. */
+  /** The main process, as far as it can be distinguished from commands that ran in the container. */
   readonly main: ProcessStat | undefined;
   /** By the path of a file in its environment. */
   readonly sandboxId: string | undefined;

@@ -1,4 +1,4 @@
-/** What the shell does that makes the mounts of a container, in a mount namespace of its own. */
+/** The script of the shell that makes the mounts of a container, in a mount namespace of its own. */
 import type { MountStep } from './mount-plan.ts';
 
 /**

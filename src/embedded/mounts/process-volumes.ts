@@ -49,7 +49,7 @@ export async function openProcessVolumes(
 export class ProcessVolumes {
   readonly #manager: VolumeManager;
   readonly #hasMemory: boolean;
-  /** It was possible once. */
+  /** Whether mounting was possible once. */
   #mayMount = false;
 
   constructor(manager: VolumeManager, hasMemory: boolean) {

@@ -76,7 +76,7 @@ class HollowStreams implements CommandStreams {
     else if (takesMs < Infinity) this.#timer.arm(takesMs, () => ended(exitCode));
   }
 
-  /** What a few commands say in all containers. */
+  /** The output of a few commands, in all containers. */
   #answer(words: readonly string[]): string {
     const { node, pod, container, clock } = this.#place;
     const command = words.join(' ');

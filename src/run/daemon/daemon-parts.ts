@@ -157,7 +157,7 @@ async function openCluster(
   return Cluster.open(context, config, onGiveUp);
 }
 
-/** Undefined where no pod is ended for a shutdown. Tells the measurements of the last one. */
+/** Undefined where no pod is ended for a shutdown. Reports the last shutdown to the measurements. */
 function openRecordOfShutdown(
   { cluster, rootDir, shutdown }: StateletConfig,
   logger: Logger,

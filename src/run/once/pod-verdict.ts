@@ -98,7 +98,7 @@ function withMessage(text: string, message: string | undefined): string {
   return message ? `${text}: ${message.trim()}` : text;
 }
 
-/** How it ended for a pod that was run once. */
+/** The outcome of a pod that was run once. */
 export interface PodOutcome {
   /** `Deleted`: a person has deleted the pod on this node, and it is not started. */
   readonly result: 'Running' | 'Completed' | 'Deleted' | 'Rejected' | 'Failed' | 'Interrupted';

@@ -15,7 +15,7 @@ const FILES_AT_A_TIME = 4;
 const FOLDERS_AT_A_TIME = 8;
 /** Of one folder. The names of more are not kept in memory: the next pass removes them. */
 const FOLDERS_A_PASS = 10_000;
-/** Who goes on making files must not keep the agent busy for ever. */
+/** A process that goes on making files must not keep the agent busy for ever. */
 const PASSES_MAX = 100;
 const OWN_FOLDER_MODE = 0o700;
 const INFO = Buffer.alloc(512);

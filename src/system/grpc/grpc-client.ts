@@ -158,7 +158,7 @@ async function introduced(connection: GrpcConnection, introduce: Introduce): Pro
   }
 }
 
-/** What drivers of the node are asked by. */
+/** The part of the client by which drivers of the node are called. */
 export type GrpcLink = Pick<GrpcClient, 'call' | 'watch' | 'connect' | 'disconnected' | 'close'>;
 
 export type Dial = (errors: CallErrors | string, socketPath: string) => GrpcLink;
