@@ -80,7 +80,7 @@ const MISSING_MAX = 10;
 class MissingReferences {
   readonly #problems = new Set<string>();
 
-  /** Once something is missing, only what is missing as well counts: the first problem is the kubelet's. */
+  /** After a missing object, only further missing objects count: the first problem is the one that the kubelet reports. */
   reading(read: () => void): void {
     try {
       read();

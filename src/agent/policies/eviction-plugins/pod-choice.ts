@@ -121,7 +121,7 @@ function judged(
   return { verdict: 'Stays', why: `${name ?? 'another pod'} is less important` };
 }
 
-/** The choice if only plugins in dry run counted. */
+/** The pods that plugins in dry run have named, collected as if only these plugins were asked. */
 function ofDryRun(answers: readonly PluginAnswers[], dryRun: readonly string[]): readonly RuledPod[] {
   const counted = collect(answers, dryRun);
   const { force, soft } = collect(

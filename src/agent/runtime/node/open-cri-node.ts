@@ -224,7 +224,7 @@ async function cpuManager(
     const { openCpuManager } = await import('../cpus/open-cpu-manager.ts');
     return openCpuManager({ ...setup, machine }, measurements?.placement);
   }
-  // A node that never had one loads nothing of it.
+  // A node that never had a CPU manager does not load its code.
   const file = storedText(join(setup.rootDir, 'cpu_manager_state'));
   if (!existsSync(file.path)) return undefined;
   const { cpuStateFile } = await import('../cpus/cpu-state-file.ts');
@@ -241,7 +241,7 @@ async function memoryManager(
     const { openMemoryManager } = await import('../memory-manager/open-memory-manager.ts');
     return openMemoryManager(setup, measurements?.placement);
   }
-  // A node that never had one loads nothing of it.
+  // A node that never had a memory manager does not load its code.
   const file = storedText(join(setup.rootDir, 'memory_manager_state'));
   if (!existsSync(file.path)) return undefined;
   const { memoryStateFile } = await import('../memory-manager/memory-state-file.ts');

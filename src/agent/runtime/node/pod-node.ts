@@ -86,7 +86,7 @@ export async function orPrepareError(
   }
 }
 
-/** Undefined: the pod is admitted. A promise only where the answer takes time: other pods start at once. */
+/** Undefined: the pod is admitted. A promise only where the answer takes time: a pod that need not wait starts at once. */
 export type PodAdmission = Rejection | undefined | Promise<Rejection | undefined>;
 
 /** Which pods a search for what is on the node finds. */
