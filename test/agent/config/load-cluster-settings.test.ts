@@ -47,7 +47,7 @@ test('the configuration file overrides the default, and a flag overrides the fil
   });
 });
 
-test('0 is the default, but for events, where it means no limit', () => {
+test('0 means the default, but for events it means no limit', () => {
   const file = { nodeStatusReportFrequency: '0s', kubeAPIQPS: 0, eventRecordQPS: 0 };
   expect(resolve({}, file)).toMatchObject({
     nodeStatusReportFrequencyMs: 300_000,

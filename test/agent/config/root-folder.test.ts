@@ -91,6 +91,6 @@ describe('what others may have put into the working folder is not used, with the
   });
 });
 
-test('this machine is asked for its own facts', () => {
+test('the facts of this machine have its working directory and whether the user is root', () => {
   expect(thisHost()).toMatchObject({ cwd: process.cwd(), isRoot: process.getuid?.() === 0 });
 });

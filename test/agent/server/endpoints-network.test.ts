@@ -135,7 +135,7 @@ describe('/pods', () => {
     expect(servedPod.metadata.annotations).toEqual({ team: 'a' });
   });
 
-  test('says of a pod that has not been started what it waits for', async () => {
+  test('shows what a pod that has not been started waits for', async () => {
     const waitsFor = 'waits for default/old (UID 1) to end: it has the same name';
     const { get } = await start({
       pods: () => [{ pod: servedPod, state: 'Syncing.Starting.AwaitingName', waitsFor }],

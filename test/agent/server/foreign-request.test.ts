@@ -31,7 +31,7 @@ test.each([
   [{ 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' }],
   [{ 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' }],
   [{ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }],
-])('%j is not', (headers) => {
+])('%j is not foreign', (headers) => {
   expect(isForeign(headers, NAMES)).toBe(false);
 });
 

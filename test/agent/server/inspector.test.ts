@@ -111,7 +111,7 @@ describe('the inspector', () => {
     expect(JSON.parse(String(web.definition))).toMatchObject({ id: 'pod', initial: 'Syncing' });
   });
 
-  test('shows only the actors of the pods that are asked for, to clients that come before or after', async () => {
+  test('shows only the actors of the pods in the query, to clients that connect before or after', async () => {
     const inspector = await startInspector({ host: '127.0.0.1', port: 0, logger, only: ['web_default'] });
     closing.push(() => inspector.close());
     const early = new Client(inspector);
@@ -322,7 +322,7 @@ test('the page opens its socket when the inspector is ready, and posts the messa
 });
 
 describeInBrowser('without the web site of the inspector', (browser) => {
-  test('the page says what is missing, and which page needs no other site', async () => {
+  test('the page says what is missing, and which page works without other sites', async () => {
     const logger = pino({ level: 'silent' });
     const inspector = await startInspector({ host: '127.0.0.1', port: 0, logger });
     const page = await browser.newPage();

@@ -23,7 +23,7 @@ test('a line of JSON has its level by name, its time in RFC 3339, and every fiel
   expect(new Date(line.time).toISOString()).toBe(line.time);
 });
 
-test('a line of JSON acts on no terminal, and says the same', () => {
+test('a line of JSON has no control characters for a terminal, and the same content', () => {
   const { lines, destination } = collect();
   jsonLogger('info', destination).info({ pod: HOSTILE, err: new Error(HOSTILE) }, HOSTILE);
   expect(lines.join('')).not.toMatch(ACTING);

@@ -34,7 +34,7 @@ describe('a log line as text', () => {
     expect(lines[1]).toMatch(/FATAL: stopping: defect\nError: defect\n +at /);
   });
 
-  test('acts on no terminal, whatever names and texts are in it', () => {
+  test('has no control characters for a terminal, whatever names and texts are in it', () => {
     const { lines, logger } = pretty();
     logger.warn({ pod: HOSTILE, err: new Error(HOSTILE), [HOSTILE]: HOSTILE }, HOSTILE);
     logger.fatal({ err: new Error(HOSTILE) }, 'defect');

@@ -74,7 +74,7 @@ describe('a process of a container', () => {
   const specOf = (more: Partial<ContainerConfig> = {}) =>
     processSpec(layout, sandbox, recordOf(more), ['sleep', '1000']);
 
-  test('has an environment of its own: nothing of the monitor, but what a process needs', () => {
+  test('has an environment of its own: only the variables that a process needs, and no others of the monitor', () => {
     const { env, command } = specOf({ envs: [{ key: 'GIVEN', value: 'a b' }] });
     expect(command).toEqual(['sleep', '1000']);
     expect(env).toEqual({

@@ -47,7 +47,7 @@ describe('a sandbox', () => {
     await expect(engine.createContainer(sandboxId, second)).rejects.toEqual(kind('FailedPrecondition'));
   });
 
-  test('that is removed takes nothing else with it, whatever a program of it does in its folder meanwhile', async () => {
+  test('that is removed takes no other files with it, whatever a program of it does in its folder meanwhile', async () => {
     const { engine, layout } = bed;
     const victim = join(layout.rootDir, 'victim');
     makeFolders(victim, 50);

@@ -89,7 +89,7 @@ describe('a client of the monitor', () => {
     expect(starts()).toBe(2);
   });
 
-  test('repeats a call that does no harm when the monitor ends meanwhile, but creates nothing twice', async () => {
+  test('repeats a harmless call when the monitor ends meanwhile, but creates nothing twice', async () => {
     const { id, sandboxId, sandbox } = await start(shell('sleep 1000'));
     const pid = await monitorPid(rootDir);
     await holdStill(pid);

@@ -130,7 +130,7 @@ describe('a plain process with a mount', () => {
     expect(readFileSync(logFile, 'utf8')).toContain(`${MISSING}/sub`);
   });
 
-  test('says as ever that a program or a folder is missing', async () => {
+  test('reports a missing program or folder as without a mount', async () => {
     const missing = { ...shell(''), command: [`${MISSING}/none`], mounts: [mount(MISSING)] };
     await expect(start(missing)).rejects.toThrow(`command "${MISSING}/none"`);
     const nowhere = shell('true', { mounts: [mount(MISSING)], workingDir: `${MISSING}/none` });
@@ -229,7 +229,7 @@ describe('a plain process with a mount', () => {
     }
   });
 
-  test('has it in a terminal', async () => {
+  test('has the mount in a terminal', async () => {
     const { id, logFile } = await start(
       shell(`cat ${MISSING}/text`, { mounts: [mount(MISSING)], tty: true, stdin: true }),
     );
@@ -248,7 +248,7 @@ describe('a plain process with a mount', () => {
     }
   });
 
-  test('has it for its commands as well when another monitor has taken it over', async () => {
+  test('has the mount for its commands as well when another monitor has adopted it', async () => {
     const { id } = await forever([mount(MISSING)]);
     await kill9(await monitorPid(bed.rootDir));
     // A call may still go to the monitor that was killed.

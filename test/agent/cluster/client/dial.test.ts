@@ -77,7 +77,7 @@ describe('through a proxy', () => {
     expect(proxy.targets).toEqual([expect.stringContaining(`:${target().split(':')[1] ?? ''}`)]);
   });
 
-  test('that wants a name and a password', async () => {
+  test('that requires a name and a password', async () => {
     const proxy = await connectProxy();
     ends.push(proxy.close);
     await ask({ proxyURL: `http://some%40body:sec%3Aret@${proxy.host}` });
@@ -101,7 +101,7 @@ describe('through a proxy', () => {
     expect(proxy.targets).toEqual([target().replace('127.0.0.1', 'localhost')]);
   });
 
-  test('whose address is wrong: the error says what would be right', async () => {
+  test('whose address is wrong: the error shows a valid one', async () => {
     await expect(ask({ proxyURL: 'ftp://somebody:secret@proxy' })).rejects.toMatchObject({
       kind: 'InvalidArgument',
       message: expect.stringMatching(/it should begin with http:\/\/, https:\/\/ or socks5:\/\/$/),
@@ -139,7 +139,7 @@ describe('TLS', () => {
     await expect(ask({ ca: readFileSync(certificates.files.cert, 'utf8') })).resolves.toEqual({});
   });
 
-  test('a certificate of an authority that the kubeconfig does not name: the error says what would be right', async () => {
+  test('a certificate of an authority that the kubeconfig does not name: the error says how to fix it', async () => {
     const { cert } = await certificates.authority.issue({
       name: 'stranger',
       subject: '/CN=stranger',
@@ -158,7 +158,7 @@ describe('TLS', () => {
     );
   });
 
-  test('an expired certificate: the error says that this is so by the clock of this machine, which may be wrong', async () => {
+  test('an expired certificate: the error says that it has expired by the clock of this machine, which may be wrong', async () => {
     const files = await certificates.authority.issue({
       name: 'expired',
       subject: '/CN=server',
@@ -173,13 +173,13 @@ describe('TLS', () => {
     );
   });
 
-  test('a key that is none is an error', async () => {
+  test('a key that is not valid is an error', async () => {
     await expect(ask({ cert: 'x', key: 'y' })).rejects.toMatchObject({ kind: 'Unavailable' });
   });
 });
 
 describe('a server', () => {
-  test('that accepts the connection and says nothing is aborted', async () => {
+  test('that accepts the connection and sends nothing is aborted', async () => {
     const silent = await new TcpProxy(target()).open({ silent: true });
     ends.push(() => silent.close());
     await expect(ask({ server: `https://${silent.host}` }, { connectTimeoutMs: 100 })).rejects.toMatchObject({
@@ -188,7 +188,7 @@ describe('a server', () => {
     });
   });
 
-  test('whose address is wrong: the error says what would be right', async () => {
+  test('whose address is wrong: the error shows a valid one', async () => {
     await expect(ask({ server: 'api.test:6443' })).rejects.toMatchObject({
       kind: 'InvalidArgument',
       message: expect.stringContaining('is "api.test:6443": it should be https://HOST:PORT'),

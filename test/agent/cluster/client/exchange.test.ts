@@ -50,7 +50,7 @@ describe('a limit of two a second, three in a burst', () => {
     ]);
   });
 
-  test('who does not wait any longer gives the token back', async () => {
+  test('a request that is aborted while it waits gives its token back', async () => {
     const { clock, taken, take } = open();
     const stop = new AbortController();
     for (const who of ['a', 'b', 'c']) void take(who);
@@ -64,7 +64,7 @@ describe('a limit of two a second, three in a burst', () => {
   });
 });
 
-test('a clock that is set back takes and gives nothing', async () => {
+test('a clock that is set back neither removes nor adds tokens', async () => {
   let now = 3_600_000;
   const clock = new VirtualClock();
   const bucket = new TokenQueue(

@@ -120,7 +120,7 @@ describe('a connection of HTTP/2', () => {
     expect(streams()).toBe(4);
   });
 
-  test('a server that says goodbye still answers what it took, and is asked on another connection', async () => {
+  test('a server that closes with GOAWAY still answers the requests that it took, and later ones use another connection', async () => {
     let watch: ServerHttp2Stream | undefined;
     const { sessions, open, observer } = await serve((stream, path, count) => {
       if (path.includes('watch=true')) watch = stream;
@@ -141,7 +141,7 @@ describe('a connection of HTTP/2', () => {
     expect(new Set(observer.heard)).toEqual(new Set(['answered']));
   });
 
-  test('a peer that only has nothing to say is pinged, and is not dead', async () => {
+  test('a peer that is only silent gets a ping, and is not dead', async () => {
     const { sessions, open, observer } = await serve(serving);
     const { main } = open({ pingAfterMs: 10 });
     const watch = main.watch({ resource: 'nodes' }, WATCH).subscribe();

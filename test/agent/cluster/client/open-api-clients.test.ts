@@ -76,7 +76,7 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     return { bed, requests, details, credentials, observer, ...clients };
   }
 
-  test('requests go to the paths of the API server, and what they send says its kind', async () => {
+  test('requests go to the paths of the API server, and their bodies have kind and version', async () => {
     const { main, requests } = await serve([(_request, answer) => send(answer, 200, OBJECT)]);
     const lease = { resource: 'leases', namespace: 'kube-node-lease' } as const;
     await main.create(lease, { metadata: { name: 'n', namespace: 'kube-node-lease', uid: '' } });
@@ -121,7 +121,7 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     });
   });
 
-  test('requests are measured by method, host and answer, and each try of its own', async () => {
+  test('requests are measured by method, host and answer, and each try separately', async () => {
     const measurements = new RecordedMeasurements();
     const { main, details, bed } = await serve(
       [
@@ -179,7 +179,7 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     expect(observer.heard).toEqual(['answered']);
   });
 
-  test('an answer of something that is no API server is an error that shows it', async () => {
+  test('an answer of something other than an API server is an error that shows it', async () => {
     const { main, observer } = await serve([(_, answer) => send(answer, 502, '<html>\nBad gateway</html>')]);
     await expect(main.get(NODE)).rejects.toMatchObject({
       status: 502,
@@ -189,12 +189,15 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     expect(observer.heard).toEqual(['answered']);
   });
 
-  test.each([429, 503])('%d with Retry-After is asked again after that time', async (status) => {
-    const later: Script = (_request, answer) => send(answer, status, {}, { 'retry-after': '0' });
-    const { main, requests } = await serve([later, later, (_request, answer) => send(answer, 200, OBJECT)]);
-    expect(await main.patch(NODE, { spec: {} })).toEqual(OBJECT);
-    expect(requests.map(({ body }) => body)).toEqual([1, 2, 3].map(() => '{"spec":{}}'));
-  });
+  test.each([429, 503])(
+    'after %d with Retry-After the request is repeated after that time',
+    async (status) => {
+      const later: Script = (_request, answer) => send(answer, status, {}, { 'retry-after': '0' });
+      const { main, requests } = await serve([later, later, (_request, answer) => send(answer, 200, OBJECT)]);
+      expect(await main.patch(NODE, { spec: {} })).toEqual(OBJECT);
+      expect(requests.map(({ body }) => body)).toEqual([1, 2, 3].map(() => '{"spec":{}}'));
+    },
+  );
 
   test('a request that is only for now is not put off', async () => {
     const { main, requests } = await serve([
@@ -222,7 +225,7 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     expect(requests).toHaveLength(1);
   });
 
-  test('half an answer is none: the request may have been carried out, and is not made again', async () => {
+  test('half an answer is a failure: the request may have been carried out, and is not repeated', async () => {
     const half: Script = (_request, answer) => {
       answer.writeHead(200, { 'content-length': '100' });
       answer.write('{"kind": "Node", ');
@@ -234,7 +237,7 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     expect(observer.heard).toEqual([expect.stringMatching(/^failed: PATCH \/api\/v1\/nodes\/n: /)]);
   });
 
-  test('an answer that ends too early without a broken connection is none, either', async () => {
+  test('an answer that ends too early without a broken connection is a failure, too', async () => {
     const { main, observer } = await serve([(_, answer) => send(answer, 200, '{"kind": "Node", ')]);
     await expect(main.get(NODE)).rejects.toThrow(
       'GET /api/v1/nodes/n: the answer is not a whole JSON object, but 17 characters',
@@ -258,7 +261,7 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     expect(observer.heard).toHaveLength(1);
   });
 
-  test('a slow body counts, too', async () => {
+  test('the time limit includes a slow body', async () => {
     const begin: Script = (_request, answer) => {
       answer.writeHead(200);
       answer.write('{');
@@ -405,7 +408,7 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     await expect(third).rejects.toMatchObject({ kind: 'Canceled' });
   });
 
-  test('a limit of 0 a second is none', async () => {
+  test('a limit of 0 requests a second means no limit', async () => {
     const { main, requests } = await serve([(_, answer) => send(answer, 200, OBJECT)], {
       mainLimit: { perSecond: 0, burst: 1 },
     });
@@ -413,7 +416,7 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     expect(requests).toHaveLength(3);
   });
 
-  test('after it is closed, everything fails', async () => {
+  test('after the client is closed, every request fails', async () => {
     const { main, close, observer, requests } = await serve([() => undefined]);
     const open = main.get(NODE);
     await waitFor(() => requests.length === 1, { what: 'the request' });
@@ -431,7 +434,7 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     expect(observer.heard).toEqual([`failed: GET /api/v1/nodes/n: ${problem}`]);
   });
 
-  test('credentials that take their time count in the time of the request', async () => {
+  test('the time to load credentials counts in the time limit of the request', async () => {
     const { main, credentials } = await serve([(_, answer) => send(answer, 200, OBJECT)]);
     credentials.current = () => new Promise(() => undefined);
     await expect(main.get(NODE, { timeoutMs: 20 })).rejects.toMatchObject({ kind: 'DeadlineExceeded' });

@@ -25,13 +25,13 @@ test('a body without a byte is an empty text', async () => {
   expect(await readBody(answer(body))).toBe('');
 });
 
-test('a compressed body is read as what it was', async () => {
+test('a compressed body is decompressed', async () => {
   const body = new PassThrough();
   body.end(gzipSync('{"name":"pod"}'));
   expect(await readBody(answer(body, { 'content-encoding': 'gzip' }))).toBe('{"name":"pod"}');
 });
 
-test('a compressed body that is none is an error', async () => {
+test('a body that is not compressed as it claims is an error', async () => {
   const body = new PassThrough();
   body.end('{"name":"pod"}');
   await expect(readBody(answer(body, { 'content-encoding': 'gzip' }))).rejects.toThrow(
@@ -39,7 +39,7 @@ test('a compressed body that is none is an error', async () => {
   );
 });
 
-test('a body that breaks is an error, and no shorter body', async () => {
+test('a body that breaks off is an error, and not a shorter body', async () => {
   const body = new PassThrough();
   const text = readBody(answer(body));
   body.write('{"name":');

@@ -72,7 +72,7 @@ describeOnControlPlane('the client of a real API server', (controlPlane) => {
     expect(new Set(observer.heard)).toEqual(new Set(['answered']));
   });
 
-  test('an address with http:// to a port for TLS is no connection, and the error says what would be right', async () => {
+  test('an address with http:// to a port for TLS does not connect, and the error says how to fix it', async () => {
     const details = controlPlane.details();
     const { main, observer } = open({ ...details, server: details.server.replace(/^https:/u, 'http:') });
     const problem =

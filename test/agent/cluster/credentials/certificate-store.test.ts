@@ -85,7 +85,7 @@ describe('the store of a certificate', () => {
     expect((await store.current())?.cert).toBe(second.cert);
   });
 
-  test('names the file that does not hold', async () => {
+  test('names the file that is not valid', async () => {
     const { cert, key } = authority.keyPair();
     await store.update(cert, key, NOW);
     writeFileSync(store.currentPath, cert);
@@ -160,7 +160,7 @@ describe('the key of a node that asks once', () => {
   });
 });
 
-describe('the certificate that no authority has signed', () => {
+describe('the certificate that the node signs itself', () => {
   let dir: string;
 
   beforeEach(() => {
@@ -187,7 +187,7 @@ describe('the certificate that no authority has signed', () => {
     expect(certificate.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
   });
 
-  test('one that is there is kept while it is valid', async () => {
+  test('one that exists is kept while it is valid', async () => {
     await make();
     const first = read('kubelet.crt');
     await make();

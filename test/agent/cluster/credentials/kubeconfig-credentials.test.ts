@@ -85,7 +85,7 @@ describe('credentials of a kubeconfig', () => {
     expect(changes).toBe(0);
   });
 
-  test('that are refused are looked at at once', async () => {
+  test('that are refused are checked at once', async () => {
     const credentials = open();
     await credentials.current();
     credentials.refused();
@@ -95,7 +95,7 @@ describe('credentials of a kubeconfig', () => {
     expect(await tokenOf(credentials)).toBe('token 2');
   });
 
-  test('of a program are asked for again when they are refused, and when they expire', async () => {
+  test('of a program are requested again when they are refused, and when they expire', async () => {
     next = () => ({ isRenewable: true, expiresAtMs: now + 60_000 });
     const credentials = open();
     await credentials.current();
@@ -118,7 +118,7 @@ describe('credentials of a kubeconfig', () => {
     expect(await tokenOf(credentials)).toBe('token 2');
   });
 
-  test('of a program are asked for again at most each 5 s, however often they are refused', async () => {
+  test('of a program are requested at most every 5 s, however often they are refused', async () => {
     next = () => ({ isRenewable: true });
     const credentials = open();
     await credentials.current();
@@ -147,7 +147,7 @@ describe('credentials of a kubeconfig', () => {
     expect(await tokenOf(credentials)).toBe('token 3');
   });
 
-  test('with another certificate need other connections', async () => {
+  test('with another certificate use new connections', async () => {
     let cert = 'one';
     next = () => ({ details: details('', cert) });
     const credentials = open();
@@ -159,7 +159,7 @@ describe('credentials of a kubeconfig', () => {
     expect(changes).toBe(1);
   });
 
-  test('go on being used while a changed file does not hold', async () => {
+  test('stay in use while a changed file is not valid', async () => {
     const credentials = open();
     await credentials.current();
     replace('half');

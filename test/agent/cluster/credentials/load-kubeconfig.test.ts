@@ -248,7 +248,7 @@ describe('a program that prints credentials', () => {
   });
 });
 
-describe('what is wrong with a kubeconfig is said with its file and field:', () => {
+describe('the error for a wrong kubeconfig has its file and field:', () => {
   const user = 'users[u].user';
   test.each<[string, object, object, string]>([
     ['no server', { server: '' }, {}, 'clusters[c].cluster.server is missing'],

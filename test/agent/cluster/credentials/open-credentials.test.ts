@@ -87,7 +87,7 @@ describe('a node without a bootstrap kubeconfig', () => {
     await expect(open()).rejects.toThrow(`kubeconfig ${folder}/kubeconfig: the kubeconfig must be an object`);
   });
 
-  test('starts with a certificate of another user that has expired, and says so', async () => {
+  test('starts with a certificate of another user that has expired, and logs it', async () => {
     const pair = authority.keyPair({ commonName: 'admin', notAfter: Date.UTC(2026, 0, 1), notBefore: 0 });
     kubeconfig('kubeconfig', inline(pair));
     await open({ rotates: false });
@@ -113,7 +113,7 @@ describe('a node without a bootstrap kubeconfig', () => {
     expect(existsSync(certDir)).toBe(false);
   });
 
-  test('does not use a stored certificate that does not hold', async () => {
+  test('does not use a stored certificate that is not valid', async () => {
     const pair = authority.keyPair(NODE);
     kubeconfig('kubeconfig', inline(pair));
     mkdirSync(certDir);
@@ -199,7 +199,7 @@ users:
     expect(await next.server.current()).toMatchObject({ server: 'https://bootstrap:6443', cert: cert + key });
   });
 
-  test('says what is wrong with it', async () => {
+  test('fails with the reason if that one is wrong', async () => {
     kubeconfig('bootstrap', { token: 1 });
     const problem = `kubeconfig ${folder}/bootstrap: users[x].user.token must be a text`;
     await expect(open({ bootstrap: true })).rejects.toThrow(problem);

@@ -95,7 +95,7 @@ function podWith(name: string, objects: readonly string[]): Pod {
 }
 
 test.each(Array.from({ length: 10 }, (_, seed) => seed))(
-  'in the end each pod has read each of its objects as it is, and nothing is followed without a pod (seed %d)',
+  'in the end each pod has read the present state of each of its objects, and nothing is watched without a pod (seed %d)',
   async (seed) => {
     const random = keyedRandom(seed);
     const bed = new ApiBed((key) => random(key));

@@ -45,7 +45,7 @@ const get = (expirationSeconds?: number, of = pod()) =>
   tokens.get(of, expirationSeconds === undefined ? {} : { expirationSeconds });
 const seconds = () => told.map(([at]) => Math.round(at));
 
-test('a token is due after four fifths of its life, and asked for anew then', async () => {
+test('a token is due after four fifths of its life, and requested again then', async () => {
   expect(await get(600)).toBe('token-1');
   await clock.advance(480_000);
   expect(told).toEqual([]);
@@ -57,7 +57,7 @@ test('a token is due after four fifths of its life, and asked for anew then', as
   expect(seconds()).toEqual([480, 960]);
 });
 
-test('not all at the same time: up to ten seconds earlier', async () => {
+test('tokens are not due at the same time, but up to ten seconds earlier', async () => {
   random = 0.999;
   await get(600);
   await clock.advance(600_000);
@@ -127,7 +127,7 @@ test.each([
   await expect(get(600)).rejects.toThrow(/^failed to fetch token: /);
 });
 
-test('tokens that are over when they come do not make the node ask all the time', async () => {
+test('tokens that have expired when they arrive do not lead to requests without pause', async () => {
   api.answer = (request) => ({ ...issue(request), metadata: {} });
   skewMs = -3_600_000;
   for (let count = 1; count <= 5; count += 1) {

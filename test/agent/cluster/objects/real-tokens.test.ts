@@ -115,7 +115,7 @@ describeOnControlPlane('tokens of a real API server', (controlPlane) => {
     for (const token of [first, second]) expect((await review(token)).authenticated).toBe(true);
   });
 
-  test('a service account that does not exist is named, and has tokens as soon as it is made', async () => {
+  test('a service account that does not exist is named, and has tokens as soon as it is created', async () => {
     const { get } = open();
     const pod = await createPod('orphan', {});
     await controlPlane.kubectl('delete', 'serviceaccount', 'robot');

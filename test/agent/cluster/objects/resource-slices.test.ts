@@ -45,7 +45,7 @@ const api = {
 const remove = async (driver?: string, isSpared: (driver: string) => boolean = () => false) =>
   new ResourceSlices(api, 'node-a').remove(driver, isSpared, NEVER_ABORTED);
 
-test('those of this node are deleted, of all drivers or of one, but not one that was made anew', async () => {
+test('slices of this node are deleted, of all drivers or of one, but not a slice that was created again', async () => {
   await remove();
   await remove('gpu.dra.test');
   expect(lists).toEqual(['spec.nodeName=node-a', 'spec.nodeName=node-a,spec.driver=gpu.dra.test']);
@@ -55,7 +55,7 @@ test('those of this node are deleted, of all drivers or of one, but not one that
   ]);
 });
 
-test('those of a driver that is spared stay, also where that becomes known only between two deletions', async () => {
+test('slices of a driver that is excluded stay, also if that becomes known only between two deletions', async () => {
   await remove(undefined, (driver) => driver === 'one.dra.test' || deleted.length > 0);
   expect(deleted).toEqual([['two', 'uid-two']]);
   deleted = [];
@@ -63,7 +63,7 @@ test('those of a driver that is spared stay, also where that becomes known only 
   expect(deleted).toEqual([['one', 'uid-one']]);
 });
 
-test('one that is gone or made anew does not keep the others', async () => {
+test('a slice that is gone or created again does not stop the deletion of the others', async () => {
   failures.set('one', 404).set('two', 409);
   await remove();
   expect(deleted).toHaveLength(2);

@@ -61,7 +61,7 @@ test('the services of the cluster are known as soon as they have been listed', (
 });
 
 describe('the strategy Get', () => {
-  test('asks the server at each read, and keeps nothing', async () => {
+  test('reads from the server each time, and keeps nothing', async () => {
     let color = 'red';
     api.answer = () => ({ data: { color } });
     expect(await readColor()).toBe('red');
@@ -120,7 +120,7 @@ describe('the strategy Cache', () => {
     expect(api.taken()).toEqual(Array.from({ length: 3 }, () => 'get /ns/configmaps/settings'));
   });
 
-  test('asks anew for a pod that comes to refer to the object', async () => {
+  test('reads again for a pod that comes to refer to the object', async () => {
     expect(await readColor()).toBe('red');
     api.answer = () => version('6', 'blue');
     objects.registerPod(pod('a'));
@@ -132,7 +132,7 @@ describe('the strategy Cache', () => {
     await expect(readColor()).rejects.toThrow('object "ns"/"settings" not registered');
   });
 
-  test('goes on with what it has where the server does not answer, and never goes back', async () => {
+  test('keeps what it has if the server does not answer, and never goes back to an older version', async () => {
     expect(await readColor()).toBe('red');
     ttlMs = 0;
     api.answer = () => {
@@ -154,7 +154,7 @@ describe('the strategy Cache', () => {
   });
 });
 
-test('a service account is asked for at each read, and may be missing', async () => {
+test('a service account is requested at each read, and may be missing', async () => {
   api.answer = () => ({ metadata: { uid: 'u-robot', annotations: { role: 'reader' } } });
   expect(await objects.serviceAccount('ns', 'robot')).toMatchObject({ metadata: { uid: 'u-robot' } });
   expect(api.taken()).toEqual(['get /ns/serviceaccounts/robot']);

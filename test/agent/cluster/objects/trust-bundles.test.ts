@@ -32,7 +32,7 @@ afterEach(() => bundles.close());
 
 const read = async (uid = 'u-1') => (await bundles.select(uid, NAMED)).map(({ spec }) => spec.trustBundle);
 
-test('the server is asked for nothing until a pod uses bundles, and once for all pods', async () => {
+test('no request is sent until a pod uses bundles, and then one for all pods', async () => {
   expect(api.taken()).toEqual([]);
   expect(await Promise.all([read('u-1'), read('u-2')])).toEqual([['PEM'], ['PEM']]);
   expect(await read('u-3')).toEqual(['PEM']);
@@ -54,7 +54,7 @@ test('when no pod uses bundles any more they are forgotten, and read anew for th
   expect(api.taken()).toEqual([GA, BETA, BETA]);
 });
 
-test('a server without bundles is asked for each version, and again after a minute', async () => {
+test('a server without bundles gets a request for each version, and again after a minute', async () => {
   served = 'none';
   const why =
     'ClusterTrustBundle projection is not supported: the API server does not serve clustertrustbundles';
@@ -66,7 +66,7 @@ test('a server without bundles is asked for each version, and again after a minu
   expect(await read()).toEqual(['PEM']);
 });
 
-test('a server that does not answer is asked again by the next try', async () => {
+test('a server that does not answer gets a request again at the next try', async () => {
   const { answer } = api;
   api.answer = () => {
     throw new ApiError('busy', { status: 503, reason: 'ServiceUnavailable' });

@@ -214,10 +214,10 @@ test('the watch of an object that is not read for five sync periods ends, until 
   expect(told()).toEqual([]);
 });
 
-describe('a server that does not say', () => {
+describe('a server that does not answer', () => {
   const TIMED_OUT = 'failed to sync configmap cache: timed out waiting for the condition';
 
-  test('is waited for a second, and the pod goes on as soon as it says', async () => {
+  test('delays the pod for a second at most, and the pod goes on as soon as the answer comes', async () => {
     objects.registerPod(pod('a', 'shared'));
     const inTime = read();
     await clock.advance(999);
@@ -251,7 +251,7 @@ describe('a server that does not say', () => {
     ]);
   });
 
-  test('leaves what was seen before as it was', async () => {
+  test('leaves what was read before unchanged', async () => {
     await registered(5, 'a');
     watch().events.error(noAnswer());
     await clock.advance(2 * SYNC_FREQUENCY_MS);
@@ -260,7 +260,7 @@ describe('a server that does not say', () => {
   });
 });
 
-test('what the server forbids right after the binding is asked for again', async () => {
+test('a request that the server forbids right after the binding is repeated', async () => {
   objects.registerPod(pod('a', 'shared'));
   const first = read();
   list().fail(refusal('Forbidden'));
@@ -305,7 +305,7 @@ test('after an outage, objects are listed at different times, and few at once', 
   expect(watches()).toHaveLength(100);
 });
 
-test('nothing is under way any more after the end', async () => {
+test('no request or timer is left after the end', async () => {
   await registered(5, 'a');
   objects.registerPod(pod('b', 'other'));
   objects.close();

@@ -35,8 +35,8 @@ class Answers {
 const busy = new ApiError('busy', { status: 503, reason: 'ServiceUnavailable' });
 const forbidden = new ApiError('no', { status: 403, reason: 'Forbidden' });
 
-describe('whose a token is', () => {
-  test('is asked for with the token alone', async () => {
+describe('the user of a token', () => {
+  test('is requested with the token only', async () => {
     const user = { username: 'robot', uid: '7', groups: ['g'], extra: { 'example.com/x': ['1'] } };
     const api = new Answers({ status: { authenticated: true, user } });
     expect(await reviewToken(api, 'secret', api.timing)).toEqual({
@@ -48,7 +48,7 @@ describe('whose a token is', () => {
     expect(api.asked).toEqual([['tokenreviews', { spec: { token: 'secret' } }]]);
   });
 
-  test('is nobody unless the server says that it knows it', async () => {
+  test('is unknown unless the server authenticates the token', async () => {
     for (const status of [{ authenticated: false, user: { username: 'x' } }, { error: 'bad' }, undefined]) {
       const api = new Answers({ ...(status && { status }) });
       expect(await reviewToken(api, 't', api.timing)).toBeUndefined();
@@ -56,11 +56,11 @@ describe('whose a token is', () => {
   });
 });
 
-describe('who may what', () => {
+describe('the permission of a user', () => {
   const [attributes] = requestAttributes('GET', '/metrics', 'node-a');
   const user = { name: 'robot', uid: '7', groups: ['g'] };
 
-  test('is asked for with user and attributes, and is a no unless the server says yes', async () => {
+  test('is requested with user and attributes, and is denied unless the server allows it', async () => {
     const api = new Answers({ status: { allowed: true } }, { status: { allowed: false } }, {});
     const ask = () => reviewAccess(api, user, attributes!, api.timing);
     expect([await ask(), await ask(), await ask()]).toEqual([true, false, false]);
@@ -77,7 +77,7 @@ describe('who may what', () => {
     ]);
   });
 
-  test('is asked for up to five times, after growing delays, while the server cannot answer', async () => {
+  test('is requested up to five times, after growing delays, while the server cannot answer', async () => {
     const api = new Answers(busy, busy, busy, busy, { status: { allowed: true } });
     const answer = reviewAccess(api, user, attributes!, api.timing);
     for (const ms of [500, 750, 1125, 1688]) {
@@ -108,7 +108,7 @@ describe('who may what', () => {
 });
 
 describeOnControlPlane('a real API server', (controlPlane) => {
-  test('knows the token of a service account, and what its user may', async () => {
+  test('authenticates the token of a service account, and authorizes its user', async () => {
     await controlPlane.apply(
       { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'scraper', namespace: 'default' } },
       {

@@ -142,7 +142,7 @@ describeOnControlPlane('pods of a server with faults', { programs: 'double' }, (
   const nothingDisappeared = () =>
     expect(seen.filter(({ objects }) => (objects?.length ?? 2) < 2)).toEqual([]);
 
-  test('a watch that falls silent is begun anew after its time, and missed events are known then', async () => {
+  test('a watch that falls silent is started again after its time, and missed events are known then', async () => {
     const silence = await faults.add({ resource: 'pods', times: 1 }, { kind: 'silence' });
     await label('a', '1');
     await silence.wasHit();
@@ -218,7 +218,7 @@ describeOnControlPlane('pods of a server with faults', { programs: 'double' }, (
   );
 
   test.each(['end', 'break'] as const)(
-    'a watch that is cut within an event is begun anew (%s)',
+    'a watch that is cut within an event is started again (%s)',
     async (how) => {
       const cut = await faults.add({ resource: 'pods', times: 1 }, { kind: 'cut', how });
       await label('a', '1');
@@ -231,7 +231,7 @@ describeOnControlPlane('pods of a server with faults', { programs: 'double' }, (
   test.each<[string, (name: string) => Promise<unknown>, readonly string[]]>([
     ['a change', (name) => label(name, '1'), ['a1', 'b1']],
     ['a deletion', remove, ['b1']],
-  ])('%s that the server forgot to tell is known after an hour and a watch', async (_, change, after) => {
+  ])('%s that the server forgot to send is known after an hour and a watch', async (_, change, after) => {
     const forgotten = await faults.add({ resource: 'pods', name: 'a' }, { kind: 'forget' });
     await change('a');
     await forgotten.wasHit();
@@ -297,7 +297,7 @@ describeOnControlPlane('pods of a server with faults', { programs: 'double' }, (
     expect(problems()).toEqual([]);
   });
 
-  test('a server that comes back with an older state, or with none, is listed anew', async () => {
+  test('after a server comes back with an older state, or with none, its objects are listed again', async () => {
     const restore = faults.backUp();
     await label('a', '1');
     await create('c');

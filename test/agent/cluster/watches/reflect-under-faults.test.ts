@@ -39,7 +39,7 @@ const told = (list: readonly Pod[]) =>
     .sort();
 
 test.each(Array.from({ length: 20 }, (_, seed) => seed))(
-  'nothing disappears that is not gone, nothing goes back, and in the end all is known (seed %d)',
+  'no existing object disappears, no object goes back to an older version, and in the end all are known (seed %d)',
   async (seed) => {
     const random = keyedRandom(seed);
     const bed = new ApiBed((key) => random(key));

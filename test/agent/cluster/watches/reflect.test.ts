@@ -148,7 +148,7 @@ describe('the end of a watch', () => {
     expect(watch.options.timeoutSeconds).toBe(599);
   });
 
-  test('that the server owes since half a minute is not waited for: the connection may be dead', async () => {
+  test('that is overdue by half a minute is not awaited: the connection may be dead', async () => {
     const watch = await listed(pod('a', '3'));
     await clock.advance(329_999);
     expect(watch.isEnded).toBe(false);
@@ -178,7 +178,7 @@ describe('the end of a watch', () => {
     expect(last()).toEqual({ objects: [] });
   });
 
-  test('at once and without an event is no reason to ask in an endless loop', async () => {
+  test('at once and without an event leads to no endless loop of requests', async () => {
     const watch = await listed();
     watch.events.complete();
     await clock.advance(799);
@@ -271,7 +271,7 @@ describe('a list that fails', () => {
     await nextList();
   });
 
-  test('says once what is wrong, and says nothing of the objects', async () => {
+  test('logs the problem once, and leaves the set unchanged', async () => {
     for (const delayMs of [800, 1_600]) {
       (await nextList()).fail(unavailable());
       await clock.advance(delayMs);

@@ -151,7 +151,7 @@ describe('an error names the drop-in and its field', () => {
     ).toBe(message);
   });
 
-  test('that does not fit to what another file says', async () => {
+  test('that does not fit the settings of another file', async () => {
     const dropIns = {
       '1.conf': 'imageGCLowThresholdPercent: 70',
       '2.conf': 'shutdownGracePeriodCriticalPods: 20s',

@@ -137,7 +137,7 @@ test('evictions are counted by signal, and failed renewals by certificate', () =
   });
 });
 
-test('sandboxes are timed by the handler of their RuntimeClass, with their errors', () => {
+test('the creation of sandboxes is timed by the handler of their RuntimeClass, with its errors', () => {
   const ends = [metrics.sandboxRun(''), metrics.sandboxRun('kata')];
   nowMs = 500;
   ends[0]?.('success');
@@ -151,7 +151,7 @@ test('sandboxes are timed by the handler of their RuntimeClass, with their error
   });
 });
 
-test('pulls of images are timed by the size of the image, and removed images are counted by why', () => {
+test('pulls of images are timed by the size of the image, and removed images are counted by the reason', () => {
   metrics.images.imagePulled(0, 1000);
   metrics.images.imagePulled(10 * 1024 ** 2, 2000);
   metrics.images.imagePulled(100 * 1024 ** 3, 4000);
@@ -227,7 +227,7 @@ test('taints of the CustomNodeResource are served as they were last compared', (
   });
 });
 
-test('questions to eviction plugins are counted by what came of them, pods that end for them, and those of a dry run apart', () => {
+test('calls of eviction plugins are counted by outcome, and so are pods that end because of them, those of a dry run apart', () => {
   metrics.pluginAnswered('p', 'GetEvictPods', 'success');
   metrics.pluginAnswered('p', 'GetEvictPods', 'success');
   metrics.pluginAnswered('p', 'ThresholdMet', 'failure');

@@ -51,7 +51,7 @@ describe('docs/metrics.md', () => {
     expect([...new Set(documented.map(({ name }) => name))].sort()).toEqual([...ALL].sort());
   });
 
-  test('says of each metric of the kubelet what it is here, or why there is none', () => {
+  test('explains for each metric of the kubelet what it is here, or why it is missing', () => {
     const reasons = /- \*\*Not served[^]*?(?=\n- \*\*)/.exec(PAGE)?.[0] ?? '';
     const patterns = Array.from(reasons.matchAll(/`(\w[\w*]+)`/g), ([, name = '']) => name);
     const covers = (pattern: string) => new RegExp(`^${pattern.replaceAll('*', '\\w+')}$`);
@@ -106,7 +106,7 @@ function asked(expr: string) {
 }
 
 describe('the dashboard', () => {
-  test('asks only for labels that its metrics have, and shows only those that are left', () => {
+  test('uses only labels that its metrics have, and shows only those that are left', () => {
     let count = 0;
     for (const { expr, legendFormat = '' } of PANELS.flatMap(({ targets = [] }) => targets)) {
       const { names, grouped, selected } = asked(expr);
@@ -125,7 +125,7 @@ describe('the dashboard', () => {
     expect(count).toBeGreaterThan(40);
   });
 
-  test('asks only for metrics that there are', () => {
+  test('uses only metrics that exist', () => {
     const asked = Array.from(
       DASHBOARD.matchAll(/\b((?:statelet|kubelet|process|prober|rest_client)_\w+)/g),
       ([, name = '']) => name.replace(/_(?:bucket|sum|count)$/, ''),

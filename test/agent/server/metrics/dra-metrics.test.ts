@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { DRA_BOUNDS, DraMetrics } from '../../../../src/agent/server/metrics/dra-metrics.ts';
 import { samplesNamed } from './samples.ts';
 
-test('what drivers are asked is timed, by operation and by call, and claims in use are counted by driver', () => {
+test('calls to drivers are timed, by operation and by call, and claims in use are counted by driver', () => {
   let nowMs = 0;
   const metrics = new DraMetrics(() => nowMs);
   const named = (name: string) => samplesNamed(metrics.metrics(), name);

@@ -30,7 +30,7 @@ test('their configuration has a hash, where there is one', () => {
   });
 });
 
-test('checks of who may use an image are counted, and the records that there are', () => {
+test('checks of who may use an image are counted, and so are the records on disk', () => {
   metrics.pullChecked('mustAuthenticate');
   metrics.pullRecords(1, 5);
   metrics.pullRecords(0, 6);

@@ -137,7 +137,7 @@ test('/metrics/cadvisor has the figures of groups, and of the machine', async ()
   expect(text).toMatch(/\nmachine_memory_bytes\{boot_id=".*"\} \d/);
 });
 
-test('clients that ask at the same time share one reading, and the next one gets another', async () => {
+test('clients that send requests at the same time share one reading, and the next client gets another', async () => {
   let readings = 0;
   const held = Promise.withResolvers<undefined>();
   const groupFigures = async () => {
@@ -156,7 +156,7 @@ test('clients that ask at the same time share one reading, and the next one gets
   expect(readings).toBe(2);
 });
 
-test('clients that asked get an error, and the next client is served again', async () => {
+test('if a reading fails its clients get an error, and the next client is served again', async () => {
   let fails = true;
   const groupFigures = () => (fails ? Promise.reject(new Error('no figures')) : Promise.resolve([]));
   const url = `${await serve({ groupFigures })}/metrics/cadvisor`;
@@ -184,7 +184,7 @@ test('/metrics/resource says when the figures could not be read', async () => {
   expect(await textOf(`${await serve({ summary })}/metrics/resource`)).toContain('resource_scrape_error 1\n');
 });
 
-test('/metrics/probes has what probes have found', async () => {
+test('/metrics/probes has the results of probes', async () => {
   const counted = new AgentMetrics(() => 0);
   counted.probe({ namespace: 'n', pod: 'p', podUID: 'u', container: 'c', probe: 'liveness' })('Failure');
   expect(await textOf(`${await serve({ agentCounters: counted })}/metrics/probes`)).toContain(
@@ -229,7 +229,7 @@ test('claims are in the order of their names', () => {
   expect(first?.samples.join('')).toMatch(/"one".*\n.*"two"/);
 });
 
-test('the logs of a container have what they use of the disk', () => {
+test('the logs of a container have their disk usage', () => {
   const pod = { ...runtimePodStatus({}), uid: 'u', namespace: 'shop', name: 'web' };
   const used = new Map([['main', { usedBytes: 4096, inodesUsed: 3 }]]);
   expect(samplesOf([logMetric([{ pod, used }])])).toEqual({

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 const named = (name: string) => samplesNamed(life.metrics(), name);
 
-test('a status takes from its change to when the API server has it', () => {
+test('the latency of a status lasts from its change to its arrival at the API server', () => {
   const end = life.statusChanged();
   nowMs = 1500;
   end();
@@ -20,7 +20,7 @@ test('a status takes from its change to when the API server has it', () => {
   });
 });
 
-test('of a shutdown, beginning and end are served; while it goes on, the end is 0', () => {
+test('the beginning and end of a shutdown are served; while it goes on, the end is 0', () => {
   expect(named('kubelet_graceful')).toEqual({});
   life.shutdownBegan(5_000);
   expect(named('kubelet_graceful')).toEqual({

@@ -36,7 +36,7 @@ test('admissions are counted and timed in milliseconds, and their failures', () 
   expect(text).toContain('kubelet_topology_manager_admission_duration_ms_bucket{le="3.2"} 2\n');
 });
 
-test('what is kept for containers is counted by resource, by where it lies, and by NUMA node', () => {
+test('resources that are kept for containers are counted by resource, by location, and by NUMA node', () => {
   const metrics = new PlacementMetrics(() => 0);
   metrics.pinned('cpu', true);
   metrics.pinned('cpu', false);

@@ -12,7 +12,7 @@ const named = (name: string) => samplesNamed(requests.metrics(), name);
 const ask = (path: string | undefined, method = 'GET', isReadOnly = false) =>
   requests.nodeRequest({ method, path, isReadOnly });
 
-test('a request is in flight until its answer has ended, and takes that long', () => {
+test('a request is in flight until its answer has ended, and its duration is measured until then', () => {
   const end = ask('/pods');
   ask('/pods', 'GET', true)();
   const everyone = '{long_running="false",method="GET",path="pods",server_type="readonly"}';
@@ -54,7 +54,7 @@ test('paths and methods that clients make up have no series of their own', () =>
   });
 });
 
-test('streams by WebSocket are counted by what they are for', () => {
+test('streams by WebSocket are counted by their purpose', () => {
   for (const path of ['/exec/ns/pod/main', '/portForward/ns/pod', '/pods']) requests.webSocketAdmitted(path);
   expect(named('kubelet_websocket')).toEqual({
     'kubelet_websocket_streaming_requests_total{subresource="exec"}': '1',

@@ -6,7 +6,7 @@ import { samplesOf } from './samples.ts';
 const TIME = '2030-01-01T00:00:00.250Z';
 const AT = Date.parse(TIME);
 
-test('has what the node, its pods and their containers use, with the time of each figure', () => {
+test('has the usage of the node, its pods and their containers, with the time of each figure', () => {
   const summary: Summary = {
     node: {
       nodeName: 'n',
@@ -58,6 +58,6 @@ test('leaves out what is not known', () => {
   expect(samplesOf(resourceMetrics(summary))).toEqual({ resource_scrape_error: '0' });
 });
 
-test('says so when nothing could be read', () => {
+test('reports an error when nothing could be read', () => {
   expect(samplesOf(resourceMetrics(undefined))).toEqual({ resource_scrape_error: '1' });
 });

@@ -50,7 +50,7 @@ test('a pod with volumes that outlive it counts only in the total', () => {
   expect(figures()).toEqual({ sli: undefined, total: '5', count: '1', first: undefined });
 });
 
-test('a pod that had been begun before, or is forgotten, is not measured', () => {
+test('a pod that had been started before, or is forgotten, is not measured', () => {
   starts.podPull('a')();
   started('a', 1_000);
   starts.awaited('b');

@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(() => bed.close());
 
 describe('in a cluster', () => {
-  test('a client certificate names user and groups, and the API server is asked what they may', async () => {
+  test('a client certificate names user and groups, and the API server is asked for their rights', async () => {
     const reviews = new TestReviews();
     const { ask } = await bed.open({ reviews });
     expect(await ask('/pods', ADMIN)).toMatchObject({ status: 200 });
@@ -50,7 +50,7 @@ describe('in a cluster', () => {
     });
   });
 
-  test('a bearer token is asked for once, and taken out of the request', async () => {
+  test('a bearer token is reviewed once, and removed from the request', async () => {
     const reviews = new TestReviews();
     const { ask } = await bed.open({ reviews });
     for (const attempt of ['first', 'second']) {
@@ -85,7 +85,7 @@ describe('in a cluster', () => {
     expect(await strict.ask('/healthz')).toMatchObject(refused);
   });
 
-  test('a good token counts beside a client certificate that is not believed', async () => {
+  test('a good token counts beside a client certificate that is not trusted', async () => {
     const { ask } = await bed.open({ reviews: new TestReviews() });
     const stranger = new TestAuthority('evil-ca').keyPair({ commonName: 'admin' });
     expect(await ask('/pods', { ...stranger, ...withToken('good') })).toMatchObject({ status: 200 });
@@ -116,7 +116,7 @@ describe('in a cluster', () => {
     expect(await ask('/pods', ADMIN)).toMatchObject({ status: 200 });
   });
 
-  test('without the webhook no token is believed; with AlwaysAllow who is known may everything', async () => {
+  test('without the webhook no token is accepted; with AlwaysAllow a known user may do everything', async () => {
     const reviews = new TestReviews(() => false);
     const { ask } = await bed.open({
       reviews,
@@ -142,7 +142,7 @@ describe('outside a cluster', () => {
       expect([307, 404, 401]).toContain((await ask(target)).status);
   });
 
-  test('with AlwaysAllow a client certificate lets in', async () => {
+  test('with AlwaysAllow a client certificate is enough', async () => {
     const { ask } = await bed.open({ file: { authorization: { mode: 'AlwaysAllow' } } });
     expect(await ask('/pods', ADMIN)).toMatchObject({ status: 200 });
     expect(await ask('/pods')).toMatchObject({ status: 401 });
@@ -173,7 +173,7 @@ describe('a path', () => {
     ['/healthz%zz', 400, '400 Bad Request', undefined],
     ['/pods/x', 401, 'Unauthorized', undefined],
     ['/exec', 401, 'Unauthorized', undefined],
-  ])('%s is answered with %d before it is asked who sends it', async (target, status, body, location) => {
+  ])('%s is answered with %d before the sender is known', async (target, status, body, location) => {
     const { ask } = await bed.open({ reviews: new TestReviews() });
     const found = await ask(target);
     expect(found).toMatchObject({ status, body });
@@ -194,7 +194,7 @@ describe('a path', () => {
     ['/containerLogs/a/b/c/d', 404, '404: Page Not Found'],
     ['/pods/x', 404, '404: Page Not Found'],
     ['/logs/a/b', 200, '{"*":"a/b"}'],
-  ])('%s is answered with %d to one who may ask', async (target, status, body) => {
+  ])('%s is answered with %d to an authorized client', async (target, status, body) => {
     const { ask } = await bed.open({ reviews: new TestReviews() });
     const found = await ask(target, ADMIN);
     expect(found.status).toBe(status);
@@ -211,7 +211,7 @@ describe('a path', () => {
 });
 
 describe('the certificate', () => {
-  test('is taken up as soon as its files have changed, and stays while they do not fit together', async () => {
+  test('is loaded as soon as its files have changed, and the old one stays while they do not fit together', async () => {
     const { tls, messages } = await bed.open();
     const serial = async () => (await tls()).getPeerCertificate().serialNumber;
     const first = await serial();
@@ -226,7 +226,7 @@ describe('the certificate', () => {
     await waitFor(async () => (await serial()) !== first, { what: 'the new certificate' });
   });
 
-  test('that there is not makes handshakes fail, until there is one', async () => {
+  test('that does not exist makes handshakes fail, until there is one', async () => {
     const pairs: KeyPair[] = [];
     const { tls } = await bed.open({ certificate: () => Promise.resolve(pairs[0]) });
     await expect(tls()).rejects.toThrow(/alert handshake failure/u);
@@ -241,7 +241,7 @@ describe('the certificate', () => {
     );
   });
 
-  test('that does not hold when the server is opened is an error that says what is wrong', async () => {
+  test('that is invalid when the server is opened is an error with the reason', async () => {
     const none = pairOfFiles(bed.path('none.crt'), bed.path('tls.key'));
     await expect(bed.open({ certificate: none })).rejects.toMatchObject({
       kind: 'FailedPrecondition',
@@ -253,7 +253,7 @@ describe('the certificate', () => {
     );
   });
 
-  test('of a client is believed by the authorities of now', async () => {
+  test('of a client is checked against the present authorities', async () => {
     const { ask, messages } = await bed.open({ reviews: new TestReviews(() => true) });
     const other = new TestAuthority('other-ca');
     const someone = other.keyPair({ commonName: 'someone' });

@@ -16,7 +16,7 @@ function cacheOf(ttlMs: (answer: boolean) => number = () => 1000) {
 }
 
 describe('an answer', () => {
-  test('is believed for its time, a no not as long as a yes', async () => {
+  test('is kept for its time, a denial for a shorter time than a permission', async () => {
     const { clock, get, asked } = cacheOf((answer) => (answer ? 300 : 30));
     expect([await get('yes', true), await get('no', false)]).toEqual([true, false]);
     await clock.advance(29);
@@ -28,13 +28,13 @@ describe('an answer', () => {
     expect(asked()).toBe(3);
   });
 
-  test('that is being waited for is not asked for again', async () => {
+  test('that is under way is not requested again', async () => {
     const { get, asked } = cacheOf();
     expect(await Promise.all([get('a'), get('a'), get('b')])).toEqual([true, true, true]);
     expect(asked()).toBe(2);
   });
 
-  test('that failed is asked for again', async () => {
+  test('that failed is requested again', async () => {
     const { get } = cacheOf();
     await expect(get('a', new Error('no answer'))).rejects.toThrow('no answer');
     expect(await get('a', false)).toBe(false);
@@ -52,7 +52,7 @@ describe('the cache', () => {
     expect(asked()).toBe(4098);
   });
 
-  test('asks at most 256 questions at once', async () => {
+  test('sends at most 256 requests at once', async () => {
     const { cache } = cacheOf();
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const waiting = Array.from({ length: 256 }, (_, index) => cache.get(String(index), () => promise));

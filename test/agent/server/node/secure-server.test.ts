@@ -44,20 +44,25 @@ describe('a client that is not known', () => {
   test.each([
     ['nothing', ''],
     ['half a TLS handshake', CLIENT_HELLO],
-  ])('that opens hundreds of connections, and sends %s on them, keeps nobody out', async (_, sent) => {
-    const { port, ask } = await bed.open({ reviews: new TestReviews() });
-    const silent = Array.from({ length: 600 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
-    await Promise.all(silent.map((socket) => once(socket, 'connect')));
-    for (const socket of silent) socket.write(sent);
-    expect(await ask('/pods', ADMIN)).toMatchObject({ status: 200 });
-    await waitFor(() => silent.filter(({ closed }) => closed).length >= 600 - 256, {
-      what: 'the oldest to go',
-    });
-    expect(await ask('/pods', ADMIN)).toMatchObject({ status: 200 });
-    for (const socket of silent) socket.destroy();
-  });
+  ])(
+    'that opens hundreds of connections, and sends %s on them, keeps no other client out',
+    async (_, sent) => {
+      const { port, ask } = await bed.open({ reviews: new TestReviews() });
+      const silent = Array.from({ length: 600 }, () =>
+        connect(port, '127.0.0.1').on('error', () => undefined),
+      );
+      await Promise.all(silent.map((socket) => once(socket, 'connect')));
+      for (const socket of silent) socket.write(sent);
+      expect(await ask('/pods', ADMIN)).toMatchObject({ status: 200 });
+      await waitFor(() => silent.filter(({ closed }) => closed).length >= 600 - 256, {
+        what: 'the oldest to go',
+      });
+      expect(await ask('/pods', ADMIN)).toMatchObject({ status: 200 });
+      for (const socket of silent) socket.destroy();
+    },
+  );
 
-  test('that opens some has time to authenticate, and then loses the oldest too', async () => {
+  test('that opens some connections has time to authenticate, and then loses the oldest too', async () => {
     const unauthenticated = { ...limits.unauthenticated, socketsMax: 1, graceMs: 2_000, burstMax: 10 };
     const { tls } = await bed.open({ limits: { ...limits, headersMs: 30_000, unauthenticated } });
     const sockets = await Promise.all([tls(), tls(), tls()]);

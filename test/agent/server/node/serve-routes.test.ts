@@ -73,7 +73,7 @@ describe('an ordinary request', () => {
     expect(await ask('*', 'POST')).toMatchObject({ status: 400, body: '', headers: { connection: 'close' } });
   });
 
-  test('is answered by a RequestError with status, headers and body, by any other error with 500', async () => {
+  test('is answered by a RequestError with status, headers and body, and by any other error with 500', async () => {
     const { ask, defects } = await serve([
       {
         path: '/busy',
@@ -141,7 +141,7 @@ describe('a request for an upgrade', () => {
     expect(await raw(`${upgrade('/echo/web')}hello`)).toMatch(/^HTTP\/1\.1 101 .*\r\n\r\nweb:hello$/su);
   });
 
-  test('at a route that knows none is answered as any other', async () => {
+  test('at a route that accepts no upgrade is answered as any other', async () => {
     const { raw } = await serve([shows]);
     expect(await raw(upgrade('/show/web/x'))).toMatch(/^HTTP\/1\.1 200 OK\r\n.*"pod":"web"/su);
   });

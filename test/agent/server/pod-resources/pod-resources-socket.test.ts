@@ -168,7 +168,7 @@ describe('a client', () => {
     ]);
   });
 
-  test('that asks too often is refused, until time has passed', async () => {
+  test('that sends requests too often is refused, until time has passed', async () => {
     const by = client();
     const asked = await Promise.all(Array.from({ length: 12 }, () => errorOf(ask(LIST, {}, by))));
     const refused = { code: 8, details: 'rejected by rate limit' };

@@ -82,7 +82,7 @@ describe('is refused as the kubelet refuses it', () => {
     expect(await ask('default/web/main', 'GET')).toMatchObject({ status: 405, headers: { allow: 'POST' } });
   });
 
-  test('by a runtime that has no such call', async () => {
+  test('a request to a runtime that has no such call', async () => {
     const cause = { details: 'method CheckpointContainer not implemented' };
     const error = new StateletError('Unimplemented', 'CheckpointContainer: …', { cause });
     const ask = await serve({ checkpointContainer: () => Promise.reject(error) });
@@ -92,7 +92,7 @@ describe('is refused as the kubelet refuses it', () => {
     );
   });
 
-  test('by a runtime of plain processes', async () => {
+  test('a request to a runtime of plain processes', async () => {
     const ask = await serve({});
     expect((await ask('default/web/main')).body).toBe(
       'checkpointing of default/web/main failed (this container runtime writes no checkpoints: that takes one that speaks CRI)',

@@ -174,7 +174,7 @@ describe('a client', () => {
     await waitFor(() => node.openFiles() === 0, { what: 'the log to be closed' });
   });
 
-  test('that goes away while it follows leaves no open file', async () => {
+  test('that disconnects while it follows leaves no open file', async () => {
     const clients = await Promise.all(
       Array.from({ length: 10 }, () => node.server.begin(`${PATH}?follow=true`)),
     );
@@ -187,7 +187,7 @@ describe('a client', () => {
     expect(node.server.defects).toEqual([]);
   });
 
-  test('that goes away while it is waited for leaves no open file', async () => {
+  test('that disconnects while the log is awaited leaves no open file', async () => {
     node.say(...Array.from({ length: 30_000 }, () => 'x'.repeat(1000)));
     const slow = await node.server.begin(PATH);
     await once(slow, 'readable');

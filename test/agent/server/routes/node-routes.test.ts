@@ -21,7 +21,7 @@ describe('/healthz', () => {
   const TEXT = { 'content-type': 'text/plain; charset=utf-8' };
   const SNIFFLESS = { ...TEXT, 'x-content-type-options': 'nosniff' };
 
-  test.each(['GET', 'POST', 'PUT', 'DELETE'])('%s is answered alike', async (method) => {
+  test.each(['GET', 'POST', 'PUT', 'DELETE'])('%s has the same answer', async (method) => {
     const { ask } = await serve();
     expect(await ask('/healthz', { method })).toEqual({ status: 200, headers: SNIFFLESS, body: 'ok' });
   });
@@ -42,7 +42,7 @@ describe('/healthz', () => {
     expect(await ask(`/healthz/${name}?verbose`)).toEqual({ status: 200, headers: TEXT, body: 'ok' });
   });
 
-  test('an agent that is not healthy: its check alone says why', async () => {
+  test('an agent that is not healthy: only the failed check has a reason', async () => {
     const { ask } = await serve('the loop is stuck');
     const body =
       '[+]ping ok\n[+]log ok\n[-]syncloop failed: reason withheld\n[+]device-plugin ok\nhealthz check failed\n';
@@ -129,13 +129,13 @@ describe('/debug/flags/v', () => {
     expect(levels).toEqual([4]);
   });
 
-  test('what is no verbosity is refused, and changes nothing', async () => {
+  test('a value that is no verbosity is refused, and changes nothing', async () => {
     const body = 'strconv.ParseUint: parsing "abc": invalid syntax\n';
     expect(await put('abc')).toEqual({ status: 400, headers: HEADERS, body });
     expect(levels).toEqual([]);
   });
 
-  test('of a body without end the beginning is read', async () => {
+  test('only the beginning of a body without end is read', async () => {
     const { status, body } = await put('7'.repeat(1_000_000));
     expect(status).toBe(400);
     expect(body.length).toBeLessThan(2_000);

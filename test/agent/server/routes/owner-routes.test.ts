@@ -81,7 +81,7 @@ async function ask(method: string, path: string): Promise<{ status: number | und
 }
 
 describe('DELETE /pods/NAMESPACE/POD', () => {
-  test('deletes the pod with the grace period that is asked for, and answers at once', async () => {
+  test('deletes the pod with the grace period of the query, and answers at once', async () => {
     const { status, body } = await ask('DELETE', '/pods/default/web?gracePeriodSeconds=0');
     expect(status).toBe(200);
     expect(JSON.parse(body)).toMatchObject({ status: 'Success', details: { name: 'web', uid: 'uid-web' } });
@@ -124,13 +124,13 @@ describe('DELETE /pods/NAMESPACE/POD', () => {
     expect((await ask('DELETE', '/pods/default/web')).status).toBe(503);
   });
 
-  test('nothing else than DELETE is allowed there', async () => {
+  test('methods other than DELETE are refused there', async () => {
     expect((await ask('GET', '/pods/default/web')).status).toBe(405);
   });
 });
 
 describe('GET /events', () => {
-  test('is a list; resourceVersion leaves out what came before', async () => {
+  test('is a list; resourceVersion leaves out earlier events', async () => {
     events.event(POD, 'Normal', 'Pulled', 'one');
     events.event(POD, 'Normal', 'Started', 'two');
     const all = JSON.parse((await ask('GET', '/events')).body) as { metadata: object; items: object[] };

@@ -56,7 +56,7 @@ test('a client that disappears ends its profile, and another may be recorded', a
   expect(await next).toMatchObject({ status: 200 });
 });
 
-test('a profile may not take too long', async () => {
+test('a profile that would take too long is refused', async () => {
   expect(await served.ask('/debug/pprof/heap?seconds=301')).toMatchObject({
     status: 400,
     body: 'seconds: must be 300 or less\n',

@@ -63,7 +63,7 @@ describe('the logs of services', () => {
     expect(headers['content-type']).toBe('text/plain;charset=UTF-8');
   });
 
-  test('are what journalctl says, also where it fails', async () => {
+  test('are the output of journalctl, also if it fails', async () => {
     hasJournal('echo shown; echo told >&2; exit 1');
     const { body } = await ask('query=kubelet');
     expect(body.split('\n').sort()).toEqual(['', 'shown', 'told']);
@@ -99,7 +99,7 @@ describe('the logs of services', () => {
     expect(await ask('query=kubelet')).toEqual(shown('\nerror: journal output not available\n'));
   });
 
-  test('are not there for a pattern that no command can have', async () => {
+  test('are not found for a pattern that no command can have', async () => {
     hasJournal();
     for (const pattern of ['x'.repeat(200_000), 'a%00b'])
       expect(await ask(`query=kubelet&pattern=${pattern}`)).toEqual(
@@ -107,7 +107,7 @@ describe('the logs of services', () => {
       );
   });
 
-  test('are compressed for a client that asks for that', async () => {
+  test('are compressed for a client that accepts it', async () => {
     hasJournal();
     const url = `${server.url}/logs/?query=kubelet`;
     const request = get(url, { headers: { 'accept-encoding': 'gzip' }, agent: false });
@@ -146,7 +146,7 @@ describe('a file', () => {
       expect(await ask(`query=${name}`)).toMatchObject({ status: 406 });
   });
 
-  test('is served by its path without a query, as ever', async () => {
+  test('is served by its path without a query, as before', async () => {
     expect(await ask('', 'syslog')).toEqual(shown('from syslog\n'));
     expect(await ask('other=1', 'syslog')).toEqual(shown('from syslog\n'));
   });

@@ -91,7 +91,7 @@ describe('exec over SPDY', () => {
     ['v4.channel.k8s.io', 'Failure'],
     ['v3.channel.k8s.io', 'command terminated with non-zero exit code: exit code 2'],
     ['channel.k8s.io', 'command terminated with non-zero exit code: exit code 2'],
-  ])('of protocol %s tells the outcome as that version does', async (protocol, outcome) => {
+  ])('of protocol %s reports the outcome in the form of that version', async (protocol, outcome) => {
     const client = await spdyClient(at(`${EXEC}?output=1`), 'v9.channel.k8s.io', protocol);
     expect(client.protocol).toBe(protocol);
     const error = client.open('error');
@@ -135,7 +135,7 @@ describe('exec over SPDY', () => {
     expect(status(await text(error))).toMatchObject({ status: 'Success' });
   });
 
-  test('passes over what the command does not read, once it has closed its input', async () => {
+  test('ignores input after the command has closed it', async () => {
     const client = await spdyClient(at(`${EXEC}?input=1&output=1`));
     const error = client.open('error');
     const stdin = client.open('stdin');
@@ -149,7 +149,7 @@ describe('exec over SPDY', () => {
     expect(status(await text(error))).toMatchObject({ status: 'Success' });
   });
 
-  test('gives the command up when the client disappears', async () => {
+  test('aborts the command when the client disappears', async () => {
     const client = await spdyClient(at(`${EXEC}?input=1&output=1`));
     for (const type of ['error', 'stdin', 'stdout']) client.open(type);
     const command = await runtime.command();
@@ -157,7 +157,7 @@ describe('exec over SPDY', () => {
     await command.abandoned;
   });
 
-  test('gives the command up when the client does not open all streams in time', async () => {
+  test('aborts the command when the client does not open all streams in time', async () => {
     const impatient = await new RouteServer(streamingRoutes(streamingApi(runtime), 200)).open();
     const client = await spdyClient(`${impatient.url}${EXEC}?input=1&output=1`);
     client.open('error');
@@ -167,7 +167,7 @@ describe('exec over SPDY', () => {
     impatient.close();
   });
 
-  test('gives the command up when the client sends nonsense', async () => {
+  test('aborts the command when the client sends invalid frames', async () => {
     const answer = await upgrade(at(`${EXEC}?output=1`), ['v4.channel.k8s.io']);
     if (!('socket' in answer)) throw new Error('refused');
     answer.socket.end('GET / HTTP/1.1\r\n\r\n');
@@ -220,7 +220,7 @@ describe('exec over a WebSocket', () => {
   });
 
   test.each(['v5.channel.k8s.io', 'v4.channel.k8s.io', 'v4.base64.channel.k8s.io', 'channel.k8s.io'])(
-    'of %s gives the command up when the client disappears, and serves the next one',
+    'of %s aborts the command when the client disappears, and serves the next one',
     async (protocol) => {
       const client = await open('input=1&output=1&error=1', protocol);
       const command = await runtime.command();
@@ -255,7 +255,7 @@ describe('exec over a WebSocket', () => {
     expect(client.received(3)).toBe('command terminated with non-zero exit code: exit code 1');
   });
 
-  test('takes sizes of the terminal', async () => {
+  test('accepts sizes of the terminal', async () => {
     const client = await open('output=1&tty=1', 'v5.channel.k8s.io');
     const command = await runtime.command();
     client.send(4, '{"Height":24,"Width":80}');

@@ -91,7 +91,7 @@ test('a client that opens no streams starts no command', async () => {
   expect(started).toBe(1);
 });
 
-test('a WebSocket client that names no protocol is answered as by the server of a runtime', async () => {
+test('a WebSocket client that names no protocol gets the same answer as from the server of a runtime', async () => {
   const url = new URL(`${await nodeWith(outputThen(exitStatus(0)))}${EXEC}`);
   const answer = await tunnelClient(url.href, '');
   expect(answer.protocol).toBe('');
@@ -209,7 +209,7 @@ test('input that the command does not read any more does not lose its output', a
   expect((await read).map(({ bytes }) => bytes)).toEqual([RUNTIME_OUTPUT.length, ERRORS.length]);
 });
 
-test('the outcome of a runtime that does not end the stream of the outcome is known', async () => {
+test('the outcome is known even if the runtime does not end its stream', async () => {
   const { stdout, stderr, exit } = await commandOf(async (opened) => {
     await outcome(opened);
     await new Promise<void>(() => undefined);

@@ -21,7 +21,7 @@ async function openStream(): Promise<{ readonly near: SpdyStream; readonly far: 
   return { near: client.open(new Map([['streamtype', 'error']])), far: await served.promise };
 }
 
-test('what a runtime has said counts also where it resets the stream after that', async () => {
+test('the text of a runtime counts also if it resets the stream after it', async () => {
   const { near, far } = await openStream();
   const words = readErrorStream(near);
   const isRead = new Promise((resolve) => near.once('data', resolve));
@@ -31,14 +31,14 @@ test('what a runtime has said counts also where it resets the stream after that'
   expect(await words).toBe('{"status":"Success"}');
 });
 
-test('what a runtime says is empty where it resets the stream at once', async () => {
+test('the text of a runtime is empty if it resets the stream at once', async () => {
   const { near, far } = await openStream();
   const words = readErrorStream(near);
   far.destroy();
   expect(await words).toBe('');
 });
 
-test('a runtime that does not stop talking is not listened to for ever', async () => {
+test('the text of a runtime that sends without end is cut off', async () => {
   const { near, far } = await openStream();
   const words = readErrorStream(near);
   far.on('error', () => undefined);

@@ -173,7 +173,7 @@ describe('a connection that one side ends', () => {
     await Promise.all([once(stream, 'end'), client.closed]);
   });
 
-  test('by the server is closed by the client: until then the server hears and answers', async () => {
+  test('by the server is closed by the client: until then the server reads and answers', async () => {
     const [near, far] = await socketPair();
     const server = serve(far, (stream) => stream.resume());
     server.end();
@@ -191,7 +191,7 @@ describe('a connection that one side ends', () => {
   });
 });
 
-test('what came before the connection broke is still read, also by one who then writes', async () => {
+test('data that came before the connection broke is still read, also by a reader who then writes', async () => {
   const { client } = await connect(
     (stream) => void stream.resume().write('last words', () => opened[0]?.destroy()),
   );
@@ -203,7 +203,7 @@ test('what came before the connection broke is still read, also by one who then 
   await once(stream, 'close');
 });
 
-test('what came before the peer reset a stream is still read', async () => {
+test('data that came before the peer reset a stream is still read', async () => {
   const { client } = await connect((stream) => {
     stream.resume().write('last words', () => stream.destroy());
   });
@@ -229,7 +229,7 @@ async function answersTo(bytes: Buffer, frames: number): Promise<object[]> {
 }
 
 describe('a server', () => {
-  test('answers pings of the client, and takes its own for answered', async () => {
+  test('answers pings of the client, and accepts the answers to its own', async () => {
     expect(await answersTo(Buffer.concat([pingFrame(2), pingFrame(5)]), 1)).toEqual([
       { type: 'ping', id: 5 },
     ]);
@@ -247,7 +247,7 @@ describe('a server', () => {
     ]);
   });
 
-  test('passes over data for streams that do not exist', async () => {
+  test('ignores data for streams that do not exist', async () => {
     const bytes = Buffer.concat([dataHead(9, 3, true), Buffer.from('abc'), pingFrame(1)]);
     expect(await answersTo(bytes, 1)).toEqual([{ type: 'ping', id: 1 }]);
   });
