@@ -40,7 +40,7 @@ describe('bin/statelet.js', () => {
   });
 
   test.each(['20.19.0', '22.18.0'])(
-    'so does the program itself on Node %s, before it loads anything',
+    'the program itself does the same on Node %s, before it loads anything',
     (version) => {
       const code = `${node(version)}; await import(${JSON.stringify(MAIN)});`;
       const { status, stdout, stderr } = spawnSync(
@@ -65,14 +65,14 @@ describe('bin/statelet.js', () => {
     expect(run(node(version))).toMatchObject({ status: 0, stdout: 'started\n', stderr: '' });
   });
 
-  test('says what to do in a checkout that has not been built', () => {
+  test('in a checkout that has not been built the error says what to do', () => {
     expect(run()).toMatchObject({
       status: 1,
       stderr: 'statelet: it has not been built: run "npm run build"\n',
     });
   });
 
-  test('says what to do when the packages are not installed', () => {
+  test('without the installed packages the error says what to do', () => {
     dist("import 'a-package-that-is-not-there'");
     expect(run()).toMatchObject({
       status: 1,

@@ -338,7 +338,7 @@ describe('statelet charts', () => {
     }
   });
 
-  test('with a name prints that machine in the format asked for', () => {
+  test('with a name prints that machine in the requested format', () => {
     expect(charts('pod', 'mermaid')).toBe(toMermaid(machines.pod!));
     expect(charts('pod', 'xstate')).toBe(toXStateSource(machines.pod!));
   });

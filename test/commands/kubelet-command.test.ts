@@ -26,7 +26,7 @@ function textOf(type: string, byDefault: string): string {
 
 const given = flags.filter(([name]) => name !== 'help' && name !== 'version');
 
-describe('a flag of the kubelet that is given with its default is taken without a word', () => {
+describe('a flag of the kubelet that is given with its default is accepted without a message', () => {
   test.each(given)('--%s, a %s: %s', async (name, type, byDefault) => {
     const { warnings } = await configured(`--${name}=${textOf(type, byDefault)}`);
     expect(warnings).toEqual([]);
@@ -41,7 +41,7 @@ test('all of them together are accepted without a message', async () => {
   expect(config).toMatchObject({ rootDir: '/var/lib/kubelet', maxPods: 110, server: { port: 10_250 } });
 });
 
-describe('the command line of an installer is taken, and each flag without effect is one warning', () => {
+describe('the command line of an installer is accepted, and each flag without effect is one warning', () => {
   const K3S = [
     '--address=0.0.0.0 --allowed-unsafe-sysctls=net.ipv4.ip_forward,net.ipv6.conf.all.forwarding --anonymous-auth=false',
     '--authentication-token-webhook=true --authorization-mode=Webhook --cgroup-driver=systemd --client-ca-file=/a/client-ca.crt',
@@ -86,7 +86,7 @@ describe('the command line of an installer is taken, and each flag without effec
   });
 });
 
-test('--version says which Kubernetes this is, in the line that installers read', () => {
+test('--version prints the version of Kubernetes, in the line that installers read', () => {
   expect(kubeletVersion('true')).toBe('Kubernetes v1.36.2\n');
   expect(kubeletVersion('1')).toBe('Kubernetes v1.36.2\n');
   expect(kubeletVersion('false')).toBeUndefined();
@@ -142,7 +142,7 @@ describe('a command line of the kubelet', () => {
     });
   });
 
-  test('has truth values that never take the next word, as in Go', () => {
+  test('has boolean flags that never take the next word, as in Go', () => {
     expect(read('--register-node', 'false', '--fail-swap-on', 'false').words).toEqual([
       ...['--register-node=true', 'false', 'false'],
     ]);

@@ -79,7 +79,7 @@ const EMPTY: PluginsExplanation = {
 const text = (explanation: Partial<PluginsExplanation>) =>
   pluginSections({ ...EMPTY, ...explanation }, NOW_MS).join('\n');
 
-test('without plugins it says so', () => {
+test('without plugins the report has a sentence instead', () => {
   expect(text({})).toBe('Eviction plugins: none has registered\n');
 });
 
@@ -201,7 +201,7 @@ test('each plugin is listed with its answers, each pod with the verdict of the r
   );
 });
 
-test('a built-in plugin that is not enabled says so, and has no answer', () => {
+test('a built-in plugin that is not enabled is shown as such, and has no answer', () => {
   const lines = text({ plugins: [plugin('load', { isEnabled: false }), plugin('rss', { isEnabled: true })] });
   expect(lines).toMatch(/load +Serving .* not enabled by its settings/);
   expect(lines).toContain('no pod is to go: rss\n');

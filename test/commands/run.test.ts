@@ -163,7 +163,7 @@ spec:
     });
   });
 
-  test('without a source of pods says what to give, and ends with exit code 2', async () => {
+  test('without a source of pods names the flags, and ends with exit code 2', async () => {
     const { code, stdout, stderr } = await cli(
       'run',
       '--root-dir',
@@ -187,7 +187,7 @@ spec:
   });
 
   test.each(['--healthz-port', '--inspect'])(
-    'says which flag mends it when the port of %s is in use',
+    'names the flag to change when the port of %s is in use',
     async (flag) => {
       const taken = createServer().listen(0, '127.0.0.1');
       await once(taken, 'listening');

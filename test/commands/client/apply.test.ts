@@ -69,7 +69,7 @@ test.each<[ApplyFlags, string]>([
   expect(asked).toEqual([text.includes('dry run') ? 'web (dry)' : 'web']);
 });
 
-test('the problem of one is reported when the others have been applied', async () => {
+test('the problem of one document is reported after the others have been applied', async () => {
   mkdirSync(join(dir, 'pods'));
   const wrong = file('pods/a.yaml', pod('wrong'));
   file('pods/b.yaml', pod('right'));
@@ -84,7 +84,7 @@ test('the problem of one is reported when the others have been applied', async (
   expect(written).toEqual(['pod/right created\n']);
 });
 
-test('of two documents of one object none is applied, and each names where the other one is', async () => {
+test('of two documents of one object none is applied, and each error names the place of the other', async () => {
   mkdirSync(join(dir, 'pods'));
   const [a, b] = [file('pods/a.yaml', pod('web')), file('pods/b.yaml', `${pod('web')}---\n${pod('api')}`)];
   const written: string[] = [];
@@ -106,7 +106,7 @@ test('a manifest that is too large for the daemon is refused by it', async () =>
   expect(asked).toEqual([]);
 });
 
-test('without -f it says what to give', async () => {
+test('without -f the error names the flag', async () => {
   await expect(run({})).rejects.toMatchObject({
     kind: 'InvalidArgument',
     message: expect.stringMatching(/^say what to apply: -f FILE/u),

@@ -19,7 +19,7 @@ test.each(['', '/', 'a/', '/b', 'a/b/c'])('"%s" names no pod', (text) => {
   expect(() => parsePodName(text)).toThrow('POD, pod/POD or NAMESPACE/POD is expected');
 });
 
-test('two namespaces are one too many', () => {
+test('two namespaces are an error', () => {
   expect(() => parsePodName('a/web', { namespace: 'b' })).toThrow(
     '"a/web" is not in the namespace of --namespace, b',
   );

@@ -62,7 +62,7 @@ async function complete(line: string): Promise<string> {
   return found.map(({ value }) => value).join(' ');
 }
 
-describe('what may be typed', () => {
+describe('the completions', () => {
   test.each([
     ['', 'exec delete get port-forward events top record help'],
     ['e', 'exec events'],
@@ -109,7 +109,7 @@ describe('what may be typed', () => {
     expect(await complete(line)).toBe(expected);
   });
 
-  test('the daemon of the root folder that was typed is asked, and only where pods are wanted', async () => {
+  test('the completions of pods come from the daemon of the root folder that was typed', async () => {
     await complete('exec --root-dir /a ');
     await complete('exec --root-dir=/b w');
     await complete('exec ');

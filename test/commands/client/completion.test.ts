@@ -9,7 +9,7 @@ function program(): Command {
   return root;
 }
 
-test('names of pods come from the daemon, each with what it means', async () => {
+test('names of pods come from the daemon, each with its meaning', async () => {
   const socket = await ownerSocket([], [podOnNode('web')]);
   try {
     const words = ['get', '--root-dir', socket.rootDir, 'pods', ''];

@@ -16,7 +16,7 @@ afterEach(async () => rm(folder, { recursive: true }));
 
 const ask = (rootDir: string, path = '/x') => withDaemon({ rootDir }, (daemon) => daemon.json(path));
 
-test('a folder that no daemon serves from, or that is not there, says so', async () => {
+test('a folder without a daemon, or that does not exist, is an error that says so', async () => {
   for (const rootDir of [folder, join(folder, 'missing')]) {
     await expect(ask(rootDir)).rejects.toMatchObject({
       kind: 'Unavailable',
@@ -25,7 +25,7 @@ test('a folder that no daemon serves from, or that is not there, says so', async
   }
 });
 
-test('a socket that a dead daemon has left says that none answers', async () => {
+test('a socket that a dead daemon has left is an error: no daemon answers', async () => {
   const server = createServer();
   server.listen(join(folder, 'other.sock'));
   await once(server, 'listening');

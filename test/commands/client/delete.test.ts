@@ -146,7 +146,7 @@ describe('flags', () => {
   });
 });
 
-test('a pod that is not there is an error before any other is deleted, unless that is wanted', async () => {
+test('a pod that does not exist is an error before any other is deleted, unless --ignore-not-found is given', async () => {
   await expect(run(['web', 'nope'])).rejects.toMatchObject({ kind: 'NotFound' });
   expect(asked).toEqual([]);
   expect(await run(['web', 'nope'], { ignoreNotFound: true, output: 'name' })).toEqual(['pod/web-node-a']);

@@ -58,7 +58,7 @@ async function described(
 }
 
 suite('a description', () => {
-  test('has what the pod does now, and its own events', async () => {
+  test('has the present state of the pod, and its own events', async () => {
     const others = { ...EVENT, involvedObject: { ...EVENT.involvedObject, uid: 'other' } };
     const text = await described([podOnNode('web')], 'pod web', {}, [EVENT, others]);
     expect(text).toMatch(/^Name: +web-node-a\nNamespace: +default\nNode: +Node-A\/\n/u);
@@ -88,7 +88,7 @@ suite('a description', () => {
     expect(told).toEqual(['No resources found in default namespace.']);
   });
 
-  test('keeps to its lines, whatever the pod says', async () => {
+  test('keeps the structure of its lines, whatever texts the pod has', async () => {
     const pod = podOnNode('web', 'default', {
       containers: [{ name: 'main', env: [{ name: 'A', value: 'a\tb\u001b[2J' }] }],
     });
@@ -111,7 +111,7 @@ suite('a description of the node', () => {
     ],
   });
 
-  test('has what it does, its own events, and what its pods have asked for', async () => {
+  test('has its state, its own events, and the requests of its pods', async () => {
     const involvedObject = { kind: 'Node', name: 'one', uid: 'one' };
     const events = [EVENT, { ...EVENT, involvedObject, message: 'It is short of memory.', reason: 'Short' }];
     const over = { ...podOnNode('done'), status: { phase: 'Succeeded' } };
@@ -125,7 +125,7 @@ suite('a description of the node', () => {
     expect(text.match(/Short|BackOff/gu)).toEqual(['Short']);
   });
 
-  test('of another one is an error', async () => {
+  test('of another node is an error', async () => {
     await expect(described([], 'node two', {}, [], { node })).rejects.toThrow(
       'there is no node "two" here, but one',
     );
@@ -153,12 +153,12 @@ suite('a description of what pods refer to', () => {
     expect(text).toMatch(/\nCapacity: +1Gi\nAccess Modes: +RWO\nUsed By: +web-node-a\nEvents: +<none>\n$/u);
   });
 
-  test('keeps to its terminal, whatever a ConfigMap says', async () => {
+  test('has no control characters for a terminal, whatever a ConfigMap contains', async () => {
     const objects = [{ kind: 'ConfigMap', metadata, data: { key: 'a\n\u001b[2Jb' } }];
     expect(await described([], 'cm', {}, [], { objects })).toContain('\nkey:\n----\na\n\\u001b[2Jb\n\n');
   });
 
-  test('of one that is not there is an error', async () => {
+  test('of one that does not exist is an error', async () => {
     await expect(described([], 'cm other')).rejects.toMatchObject({ kind: 'NotFound' });
   });
 });

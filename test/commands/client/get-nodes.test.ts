@@ -75,7 +75,7 @@ test('documents, names and selectors', async () => {
   expect(await shown('nodes', { selector: 'a=b' })).toBe('No resources found');
 });
 
-test('a name that is not there, and what only pods have, are refused', async () => {
+test('a name that does not exist, and flags that only pods have, are refused', async () => {
   await expect(shown('node other')).rejects.toThrow('there is no node "other" here, but one');
   expect(await shown('node other', { ignoreNotFound: true })).toBe('');
   await expect(shown('nodes', { watch: true })).rejects.toThrow('only pods can be watched');

@@ -136,13 +136,13 @@ describe('where there is none', () => {
   test.each<[GetFlags, string]>([
     [{ namespace: 'x' }, 'No resources found in x namespace.\n'],
     [{ allNamespaces: true, selector: 'app=none' }, 'No resources found\n'],
-  ])('%j is told on standard error, without failing', async (flags, text) => {
+  ])('%j is a message on standard error, without failing', async (flags, text) => {
     const { shown, done } = begin('pods', flags);
     await done;
     expect(shown).toEqual({ out: '', err: text });
   });
 
-  test('of that name, this is an error after those that are there have been shown', async () => {
+  test('of that name, this is an error after the existing ones have been shown', async () => {
     const { shown, done } = begin('pods db none gone', { output: 'name' });
     await expect(done).rejects.toMatchObject({
       kind: 'NotFound',
@@ -247,7 +247,7 @@ describe('as kubectl selects, sorts and cuts', () => {
   });
 });
 
-test('an unknown format is refused with those that there are', () => {
+test('an unknown format is refused with the list of known formats', () => {
   expect(outputFormat('jsonpath={.kind}')).toBe('jsonpath={.kind}');
   expect(() => outputFormat('jsonpath=')).toThrow(
     '--output: "jsonpath=" is none of wide, json, yaml, name, jsonpath=…',

@@ -23,7 +23,7 @@ test.each([
   expect(labelSelector(text)(LABELS)).toBe(isSelected);
 });
 
-test('a pod without labels is selected by what is missing alone', () => {
+test('a pod without labels is selected only by selectors for missing labels', () => {
   expect(labelSelector('!app')(undefined)).toBe(true);
   expect(labelSelector('app')(undefined)).toBe(false);
 });

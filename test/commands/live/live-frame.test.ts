@@ -110,14 +110,14 @@ describe('where not everything has room', () => {
     expect(rows[0]).toBe('loop   0/1     Running   Syncing.BackingOff');
   });
 
-  test('namespaces are left out only where there is one', () => {
+  test('namespaces are left out only if there is just one', () => {
     const pods = [pod('web'), pod('dns', 'kube-system')];
     const frame = liveFrame(facts({ pods, log: [] }), size(60, 24));
     expect(frame[3]).toBe('NAMESPACE     NAME   READY   STATUS    STATE');
   });
 });
 
-test('without pods it says so', () => {
+test('without pods the frame has a sentence instead', () => {
   expect(liveFrame(facts({ pods: [] }), size(80, 24))[3]).toBe('No pods yet.');
 });
 

@@ -18,7 +18,7 @@ function textOf(figures: readonly object[], more: Partial<Transition> = {}): str
   return new TimelineText().of({ type: 'transition', transition });
 }
 
-test('a look for eviction says what was left, as people read it', () => {
+test('a measurement for eviction shows how much was left, in readable units', () => {
   const text = textOf([
     { signal: 'memory.available', left: 18.25 * 2 ** 30, whole },
     { signal: 'nodefs.inodesFree', left: 16_059_287, whole },
@@ -30,7 +30,7 @@ test('a look for eviction says what was left, as people read it', () => {
   );
 });
 
-test('a look whose figures were not recorded says nothing of them', () => {
+test('a measurement whose figures were not recorded is shown without figures', () => {
   expect(textOf([])).toMatch(/ A\n$/u);
   expect(textOf([], { data: {} })).toMatch(/ A\n$/u);
 });

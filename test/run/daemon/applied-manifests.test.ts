@@ -86,7 +86,7 @@ describe('a manifest', () => {
     expect(changed.version).not.toBe(version);
   });
 
-  test('is only judged in a dry run', async () => {
+  test('is only checked in a dry run', async () => {
     expect(await applied().apply(manifest('web'), { dryRun: true })).toMatchObject({ outcome: 'created' });
     expect(readdirSync(folder)).toEqual([]);
   });
@@ -101,7 +101,7 @@ describe('a manifest', () => {
     expect(readdirSync(folder)).toEqual(['secret_default_s.yaml']);
   });
 
-  test('of an object with a very long name has a file all the same', async () => {
+  test('of an object with a very long name still has a file', async () => {
     const name = `${'a'.repeat(62)}.`.repeat(4).slice(0, 250) + 'b';
     const { file } = await applied().apply(manifest(name));
     expect(readdirSync(folder).map((one) => join(folder, one))).toEqual([file]);

@@ -79,7 +79,7 @@ test("what the cluster sets for the node comes before the node's own flags, and 
   ]);
 });
 
-test('thresholds of built-in plugins have the names that they have there; what plugins here do not know is left out', async () => {
+test('thresholds of built-in plugins keep the names that they have in the cluster; settings of unknown plugins are left out', async () => {
   await follow({ evictionRssOveruseRateThreshold: 3 });
   await say({
     memoryPressureEvictionConfig: { rssOveruseRateThreshold: 1.2, ofTomorrow: true },

@@ -123,7 +123,7 @@ test('only healthy devices can be requested, and the node keeps the others in it
   await until('3 of 3');
 });
 
-test('however many lists come at once, pods that wait are asked once', async () => {
+test('however many lists arrive at once, waiting pods are tried again once', async () => {
   const clock = new VirtualClock();
   let asked = 0;
   begin(clock, () => {
@@ -138,7 +138,7 @@ test('however many lists come at once, pods that wait are asked once', async () 
   expect(asked).toBe(2);
 });
 
-test('a plugin that ends its list is not asked for it again: none of its devices can be requested, and after five minutes there are none', async () => {
+test('a plugin that ends its list gets no second request for it: none of its devices can be requested, and after five minutes they are gone', async () => {
   const clock = new VirtualClock();
   begin(clock);
   const one = plugin();
@@ -153,7 +153,7 @@ test('a plugin that ends its list is not asked for it again: none of its devices
   expect(devices.resources().removed).toEqual([GPU]);
 });
 
-test('a plugin whose list fails at once has registered its resource, and there are no devices of it', async () => {
+test('a plugin whose list fails at once has registered its resource, which has no devices', async () => {
   begin();
   const failing = plugin({ fails: (call) => call === 'ListAndWatch' });
   await failing.start();
@@ -161,7 +161,7 @@ test('a plugin whose list fails at once has registered its resource, and there a
   expect(failing.lists).toBe(1);
 });
 
-test('a second plugin of a resource takes the place of the first one, which may go then; one that fails takes nothing from it', async () => {
+test('a second plugin of a resource replaces the first one, which may end then; a second one that fails changes nothing', async () => {
   begin();
   const first = plugin({ socket: 'first.sock' });
   await first.start();
@@ -177,7 +177,7 @@ test('a second plugin of a resource takes the place of the first one, which may 
   expect([first.allocated, second.allocated]).toEqual([[['a']], [['b']]]);
 });
 
-test('a plugin that is replaced answers what it has been asked before', async () => {
+test('a plugin that is replaced still answers earlier calls', async () => {
   begin();
   const asked = Promise.withResolvers<undefined>();
   const mayAnswer = Promise.withResolvers<object>();

@@ -105,7 +105,7 @@ test('a plugin on a socket has a pod ended, and a system pod stays', async () =>
   expect((await pod('system'))?.status?.phase).toBe('Running');
 });
 
-test('a plugin that goes is dropped, and built-in ones are asked as the settings say', async () => {
+test('a plugin that disappears is dropped, and built-in plugins are called as the settings say', async () => {
   await start({ evictionPluginsInner: ['*', '-rss-overuse-eviction-plugin'] });
   await startPlugin({});
   const states = async () =>
@@ -207,7 +207,7 @@ test('a built-in plugin that is enabled by the file ends the pod that has writte
   ]);
 });
 
-test('without the setting no plugin is asked, and none is shown', async () => {
+test('without the setting no plugin is called, and none is shown', async () => {
   await start({ evictionPlugins: false });
   expect(await ask<EvictionExplanation>('/eviction')).not.toHaveProperty('plugins');
 });
@@ -247,7 +247,7 @@ describeWithPython('a plugin in another language, where plugins must prove who t
       'py:guessed',
       'refused RegisterPlugin error -- plugin validation failed with err: failed to',
     ],
-  ])('with %s it is told why it is refused, and is asked nothing else', async (_, login, refusal) => {
+  ])('with %s it gets the reason of its refusal, and no other call', async (_, login, refusal) => {
     const usersFile = join(dir, 'users.yaml');
     writeUsers(usersFile, { py: ['secret', ['eviction_plugin/foreign']] });
     await start({ ...STRICT, evictionPluginsUsersFile: usersFile });
@@ -259,7 +259,7 @@ describeWithPython('a plugin in another language, where plugins must prove who t
     ]);
   });
 
-  test('with its token its pods go: those that it wants gone, and one of its candidates', async () => {
+  test('with its token its pods are evicted: those that it names, and one of its candidates', async () => {
     const usersFile = join(dir, 'users.yaml');
     writeUsers(usersFile, { py: ['secret', ['eviction_plugin/foreign']] });
     for (const name of ['unwanted', 'candidate-a', 'candidate-b', 'other']) manifest(name);

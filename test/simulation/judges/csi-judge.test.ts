@@ -53,7 +53,7 @@ test('a volume that is staged, published, unpublished and unstaged in turn is al
   expect(judge.leftover).toBeUndefined();
 });
 
-test('what is not staged, not attached, or not known to the disk is reported', () => {
+test('a volume that is not staged, not attached, or not recorded on disk is reported', () => {
   const { judge, attached, reported } = bed();
   judge.publishes(DISK, TARGET);
   expect(reported()).toEqual([`uid: ${TARGET}: ${DISK} is published without being staged`]);

@@ -33,7 +33,7 @@ const STAYS = 'uid-gone: nobody knows the pod, and its folder stays';
 const snapshotIn = (outer: string, inner: string | object, restartRequested = false): PodSnapshot =>
   ({ value: { [outer]: inner }, context: { restartRequested } }) as never;
 
-test('an orphan that the agent does not care for stays for five housekeepings at most', () => {
+test('an orphan that the agent does not remove stays for five housekeepings at most', () => {
   const { violations, housekeepings } = bed();
   housekeepings(5);
   expect(violations).toEqual([]);

@@ -47,7 +47,7 @@ test.each<[string, (given: ReturnType<typeof bed>) => void]>([
   ['no agent is at work', ({ passes }) => passes(2, false)],
   ['the agent tries again', ({ judge }) => judge.asked(1)],
   ['the agent has had an answer', ({ judge }) => judge.answered(1, false)],
-])('the time begins anew when %s', (_, happens) => {
+])('the time starts again when %s', (_, happens) => {
   const given = bed();
   given.passes(40);
   happens(given);

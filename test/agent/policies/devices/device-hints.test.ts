@@ -22,7 +22,7 @@ test('hints name the sets of nodes that have enough, and prefer the smallest one
   ]);
 });
 
-test('a container that has its devices gets the nodes of these, and nothing where it asks for another number', () => {
+test('a container that has its devices gets the nodes of these devices, and no hint if it requests another number', () => {
   expect(deviceHints({ ...request, count: 1, held: ['c'], allocated: new Set(['c']) })).toEqual([
     { numaNodes: [1], preferred: true },
     { numaNodes: [0, 1], preferred: false },
@@ -31,7 +31,7 @@ test('a container that has its devices gets the nodes of these, and nothing wher
   expect(deviceHints({ ...request, count: 4 })).toEqual([]);
 });
 
-test('nodes that the machine does not have do not count: where a plugin names only such, no set of nodes has enough', () => {
+test('nodes that the machine does not have are ignored: if a plugin names only such nodes, no set of nodes has enough', () => {
   const strange = deviceList([
     on('a', 0),
     on('b', 7),
@@ -44,7 +44,7 @@ test('nodes that the machine does not have do not count: where a plugin names on
   expect(deviceHints({ ...request, devices: elsewhere, count: 1, numaNodes: [0] })).toEqual([]);
 });
 
-test('devices without NUMA nodes do not care', () => {
+test('devices without NUMA nodes have no preference', () => {
   const plain = deviceList([{ ID: 'a', health: 'Healthy' }]).devices;
   expect(deviceHints({ ...request, devices: plain, count: 1 })).toBeUndefined();
 });

@@ -27,7 +27,7 @@ test('names without end are refused, and a resource that is known registers agai
   expect(registrationProblem({ ...request, resourceName: 'example.com/r7' }, known)).toBeUndefined();
 });
 
-test('a plugin of the folder of all plugins is judged by its versions and its name', () => {
+test('a plugin of the common plugin folder is checked by its versions and its name', () => {
   const offer = {
     type: 'DevicePlugin',
     name: 'example.com/gpu',

@@ -53,7 +53,7 @@ test('the status of a container has the health of its devices, by the first name
   expect(claimHealth({ name: 'gpu' }, { ...CLAIM, drivers: {} }, healthOf)).toBeUndefined();
 });
 
-test('an answer that no driver in its right mind gives is not taken', () => {
+test('a malformed answer of a driver is refused', () => {
   const many = Array.from({ length: 1_001 }, (_, index) => device(String(index), [], []));
   expect(preparedProblem(many)).toBe('it has more than 1000 devices');
   expect(
@@ -89,7 +89,7 @@ test('the health that a driver has reported expires after a time, which the driv
   expect(healthIn(next, { pool: 'p', device: 'd' }, 10_000).health).toBe('Healthy');
 });
 
-test('a message is cut as the kubelet cuts it, and shows what would act on a terminal', () => {
+test('a message is cut as the kubelet cuts it, and control characters for a terminal are shown as text', () => {
   const list = withHealth(
     undefined,
     [told('d', 'Healthy', 0, 'x'.repeat(2_000)), told('e', 'Healthy', 0, '\u001b[2J')],

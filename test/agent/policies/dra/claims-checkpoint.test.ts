@@ -16,7 +16,7 @@ test("a kubelet's file is read, and written again byte by byte with its checksum
   expect(claimsText(claims, crc32)).toBe(OF_KUBELET);
 });
 
-test('what a shared device is shared as is kept, and an empty file of a kubelet is read', () => {
+test('the share of a shared device is kept, and an empty file of a kubelet is read', () => {
   const shared = { pool: 'p', device: 'd', shareId: 's-1', requests: [], cdiIds: [] };
   const claim = { uid: 'u', namespace: 'n', name: 'c', pods: [], drivers: { 'a.test': [shared] } };
   expect(readClaims(claimsText([claim], crc32), crc32)).toEqual([claim]);

@@ -8,7 +8,7 @@ const offer = (supportedVersions: string[], name = 'gpu.example.com') => ({
   supportedVersions,
 });
 
-test('a driver is asked by the first service of its list that is known here', () => {
+test('a driver is called by the first service of its list that is known here', () => {
   expect(draServiceOf(['v2.DRAPlugin', 'v1beta1.DRAPlugin', 'v1.DRAPlugin'])).toBe(
     'k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin',
   );
@@ -28,7 +28,7 @@ test('others are refused in the words of the kubelet', () => {
   expect(draOfferProblem(offer(['v1.DRAPlugin'], 'GPU!'), [])).toContain('is a DNS name');
 });
 
-test('a program that registers names without end is refused, a driver that comes again is not', () => {
+test('a program that registers new names without end is refused, a driver that registers again is not', () => {
   const known = Array.from({ length: 100 }, (_, index) => `d${index}.test`);
   expect(draOfferProblem(offer(['v1.DRAPlugin']), known)).toBe('the node has 100 DRA drivers already');
   expect(draOfferProblem(offer(['v1.DRAPlugin'], 'd7.test'), known)).toBeUndefined();

@@ -29,7 +29,7 @@ const EXTENDED: PodStatus = {
 };
 
 describe('the claims of a pod', () => {
-  test('are those that it names, those made for it, and that of its extended resources', () => {
+  test('are those that it names, those created for it, and that of its extended resources', () => {
     const entries = [
       { name: 'a', resourceClaimName: 'shared' },
       { name: 'b', resourceClaimTemplateName: 'template' },
@@ -49,7 +49,7 @@ describe('the claims of a pod', () => {
     ]);
   });
 
-  test('are not known before they are made, or where the pod says nothing of them', () => {
+  test('are not known before they are created, or if the status of the pod does not name them', () => {
     const made = podWith([{ name: 'b', resourceClaimTemplateName: 'template' }], {});
     expect(() => podClaims(made)).toThrow('pod "default/web": ResourceClaim not created yet');
     expect(() => podClaims(podWith([{ name: 'b' }]))).toThrow(
@@ -58,7 +58,7 @@ describe('the claims of a pod', () => {
   });
 });
 
-describe('a claim that is fetched', () => {
+describe('a claim that was read from the API server', () => {
   const named = { name: 'shared', isOwned: false };
   const claim = (status: ResourceClaim['status'], ownerReferences: object[] = []): ResourceClaim => ({
     metadata: { name: 'shared', uid: 'uid-claim', ownerReferences: ownerReferences as never },
@@ -126,7 +126,7 @@ describe('the claims of a container', () => {
     ]);
   });
 
-  test('are of extended resources those requests of the pod that stand for what it asks for', () => {
+  test('for extended resources are the requests in the status of the pod for these resources', () => {
     const requests = {
       'example.com/gpu': '2',
       'deviceclass.resource.kubernetes.io/nic': '1',

@@ -69,7 +69,7 @@ describe('a pod that a plugin names', () => {
     expect([refused.length, refused.at(-1)]).toEqual([11, 'and 15 more']);
   });
 
-  test('does not cost the others', () => {
+  test('does not affect the other pods of the answer', () => {
     const { answer } = checkedEvictPods({ evictPods: [wanted(named(STATIC)), wanted(named(A))] }, NODE);
     expect(answer?.evictPods.map(({ pod }) => pod)).toEqual([A]);
   });
@@ -99,7 +99,7 @@ describe('a condition', () => {
     expect(ofCondition(name).refused).toEqual([expect.stringContaining('cannot be the name of a taint')]);
   });
 
-  test('that is not met says nothing', () => {
+  test('that is not met is ignored', () => {
     const { answer, refused } = ofCondition('', { met: false, effects: ['Never'] });
     expect(answer).toEqual({ evictPods: [] });
     expect(refused).toEqual([]);
@@ -115,7 +115,7 @@ describe('a threshold', () => {
     });
   });
 
-  test('may have static pods among its candidates: nothing is done to these', () => {
+  test('may have static pods among its candidates: they are left alone', () => {
     const { answer, refused } = checkedThreshold(met({ candidatePods: [named(STATIC)] }), NODE);
     expect(answer?.candidatePods).toEqual([STATIC]);
     expect(refused).toEqual([]);
@@ -141,10 +141,10 @@ describe('a threshold', () => {
   });
 });
 
-describe('the words of a plugin', () => {
+describe('texts of a plugin', () => {
   const LONG = 'x'.repeat(1_000_000);
 
-  test('that are a reason stand in one line, without what acts on a terminal, and are cut', () => {
+  test('as a reason are shown in one line, without control characters for a terminal, and are cut', () => {
     const reasons = ['two\nlines\u001b[2J', LONG].map((reason) => wanted(named(A), { reason }));
     const { answer } = checkedEvictPods({ evictPods: reasons }, NODE);
     const [first, second] = answer?.evictPods.map(({ reason }) => reason) ?? [];
@@ -152,7 +152,7 @@ describe('the words of a plugin', () => {
     expect(second).toBe(`${'x'.repeat(800)}…`);
   });
 
-  test('that name an unknown pod are shown so, too', () => {
+  test('that name an unknown pod are shown in one line, too', () => {
     const odd = { namespace: 'a\nb', name: '\u202ename', uid: LONG, nodeName: '' };
     const { refused } = checkedEvictPods({ evictPods: [wanted(odd)] }, NODE);
     expect(refused).toEqual([`pod a b/\\u202ename (UID ${'x'.repeat(253)}…) is not on this node`]);
@@ -163,7 +163,7 @@ describe('the words of a plugin', () => {
   });
 
   test.each(['a\u001bb', 'a\nb', LONG])(
-    'that are a scope come back to it, and must be fit to be shown',
+    'as a scope are sent back to the plugin, and must be printable',
     (scope) => {
       expect(checkedThreshold(met({ scope }), NODE).refused).toEqual([
         'its threshold: its scope cannot be shown, or has more than 253 characters',
@@ -171,7 +171,7 @@ describe('the words of a plugin', () => {
     },
   );
 
-  test('that are effects of a CNR condition may name the QoS level that they are for', () => {
+  test('as effects of a CNR condition may name their QoS level', () => {
     const effects = ['reclaimed_cores/NoSchedule'];
     const all = (more: Partial<PluginCondition>) =>
       checkedEvictPods({ evictPods: [], condition: condition('Hot', { effects, ...more }) }, NODE);
@@ -180,7 +180,7 @@ describe('the words of a plugin', () => {
     expect(all({ type: 'CNR_CONDITION', effects: ['shared_cores/NoSchedule'] }).refused).toHaveLength(1);
   });
 
-  test('that are a condition are refused where they are long, and an effect counts once', () => {
+  test('as a condition are refused if they are long, and an effect counts once', () => {
     const all = (condition: PluginCondition) => checkedEvictPods({ evictPods: [], condition }, NODE);
     const [refusal = ''] = all(condition(LONG)).refused;
     expect(refusal.length).toBeLessThan(400);
@@ -190,12 +190,12 @@ describe('the words of a plugin', () => {
 });
 
 describe('the pods for a threshold', () => {
-  test('are as many as the plugin likes where candidates are asked for', () => {
+  test('are as many as the plugin returns if it was asked for candidates', () => {
     const { answer, refused } = checkedTopPods({ targetPods: [named(A), named(LOCAL)] }, 0, NODE);
     expect([answer?.targetPods, refused]).toEqual([[A, LOCAL], []]);
   });
 
-  test('are no more than were asked for', () => {
+  test('are no more than were requested', () => {
     const { answer, refused } = checkedTopPods({ targetPods: [named(A), named(LOCAL)] }, 1, NODE);
     expect(answer?.targetPods).toEqual([A]);
     expect(refused).toEqual(['it names 2 pods where 1 is asked for: only the first counts']);
@@ -206,7 +206,7 @@ describe('the pods for a threshold', () => {
     expect(checkedTopPods(answer, 1, NODE).answer).toEqual({ targetPods: [A], gracePeriodSeconds: 7 });
   });
 
-  test('are refused with a grace period that makes no sense', () => {
+  test('are refused with an invalid grace period', () => {
     const answer = { targetPods: [named(A)], gracePeriodSeconds: -7 };
     expect(checkedTopPods(answer, 1, NODE)).toEqual({
       answer: undefined,

@@ -18,7 +18,7 @@ test.each([
   ['no list', { status: { katalystCustomConfigList: 'all' } }],
   ['entries that are none', { status: { katalystCustomConfigList: [null, 1, {}] } }],
   ['an object without a name', customNodeConfig({ ...QOS, name: '' }, 'h')],
-])('of %s no object is for the node', (_, config) => {
+])('if the CustomNodeConfig is %s, no object is for the node', (_, config) => {
   expect(configTarget(config, QOS.resource)).toBeUndefined();
 });
 

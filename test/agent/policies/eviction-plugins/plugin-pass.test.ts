@@ -8,7 +8,7 @@ import {
 
 const met = (gracePeriodSeconds: number) => new Map([['rss', { gracePeriodSeconds }]]);
 
-test('a threshold counts once its grace period is over, and from the beginning after a break', () => {
+test('a threshold counts once its grace period is over, and from the start after a break', () => {
   const first = observeThresholds(met(10), new Map(), 1000);
   const second = observeThresholds(met(10), first, 10_999);
   expect([...confirmedThresholds(second, 10_999).keys()]).toEqual([]);
@@ -17,7 +17,7 @@ test('a threshold counts once its grace period is over, and from the beginning a
   expect(afterBreak.get('rss')?.firstObservedAt).toBe(13_000);
 });
 
-test('a condition stands until the transition period after its last observation is over', () => {
+test('a condition lasts until the transition period after its last observation is over', () => {
   const seen = observeConditions(new Map([['full', 'yes']]), new Map(), 1000);
   const later = observeConditions(new Map<string, string>(), seen, 5000);
   expect([...standingConditions(later, 5000, 5999).keys()]).toEqual(['full']);

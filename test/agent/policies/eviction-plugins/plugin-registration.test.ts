@@ -86,7 +86,7 @@ describe('a plugin is refused', () => {
     },
   );
 
-  test('with what it answered cut, and without control characters', () => {
+  test('and the error shows its answer cut, and without control characters', () => {
     const problem = problemOf({ type: `a\n\u0000${'b'.repeat(1000)}` });
     expect(problem).toMatch(/^no handler registered for plugin type: a \\u0000b{92}… at socket/);
     expect(judge({ type: 'x', name: 'c'.repeat(1000) }).name).toHaveLength(101);

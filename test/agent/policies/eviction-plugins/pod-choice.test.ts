@@ -51,13 +51,13 @@ const whys = ({ candidates }: PluginChoice) => candidates.map(({ why }) => why);
 const force = (pod = A) => wanted(pod);
 const soft = (pod = A) => wanted(pod, { forceEvict: false });
 
-test('pods that are to go in any case go in the order in which they were named, by the names of the plugins', () => {
+test('pods to evict in any case are evicted in the order in which they were named, by the names of the plugins', () => {
   const choice = choose([answersOf('q', force(A)), answersOf('p', force(C), force(B))]);
   expect(names(choice.ending)).toEqual(['c', 'b', 'a']);
   expect(whys(choice)[0]).toBe('plugin p wants it gone in any case');
 });
 
-test('of the candidates the least important one goes, and the others say which one that is', () => {
+test('of the candidates the least important one is evicted, and the verdict of the others names it', () => {
   const important = requestingPod('important', { priority: 6 });
   const choice = choose([answersOf('p', soft(important), soft(A), soft(B))]);
   expect(names(choice.ending)).toEqual(['a']);
@@ -68,13 +68,13 @@ test('of the candidates the least important one goes, and the others say which o
   ]);
 });
 
-test('a candidate that is to go in any case does not count among the candidates', () => {
+test('a candidate that is to be evicted in any case does not count among the candidates', () => {
   const choice = choose([answersOf('p', soft(A), soft(B)), answersOf('q', force(A))]);
   expect(names(choice.ending)).toEqual(['a', 'b']);
   expect(verdicts(choice)).toEqual({ a: 'Goes', b: 'Goes' });
 });
 
-test('no more than a burst go; the others are queued, and withdrawn when they are not named again', () => {
+test('no more than a burst are evicted; the others are queued, and withdrawn when they are not named again', () => {
   const settings = { dryRun: [], evictionBurst: 2 };
   const choice = choose([answersOf('p', ...ABCD.map(force))], { settings });
   expect([names(choice.ending), names(choice.queued)]).toEqual([
@@ -97,7 +97,7 @@ test('a pod that is being ended takes no place in a burst', () => {
   expect(verdicts(choice).a).toBe('BeingEnded');
 });
 
-test('while the least important candidate is being ended, no other candidate goes', () => {
+test('while the least important candidate is being ended, no other candidate is evicted', () => {
   const choice = choose([answersOf('p', soft(A), soft(B))], { isUnderWay: (uid) => uid === 'a' });
   expect([names(choice.underWay), names(choice.ending)]).toEqual([['a'], []]);
 });
@@ -133,12 +133,12 @@ describe('a pod that no plugin ends', () => {
     expect(choose([top]).ending).toEqual([]);
   });
 
-  test('does not stand for the candidates that may go', () => {
+  test('does not replace the candidates that may be evicted', () => {
     expect(names(choose([answersOf('p', soft(system), soft(A))]).ending)).toEqual(['a']);
   });
 });
 
-test('a candidate that asks for notices gets one, and another pod goes; a forced one goes as others do', () => {
+test('a candidate that asks for notices gets one, and another pod is evicted; a forced one is evicted like others', () => {
   const choice = choose([answersOf('p', soft(SHY), soft(A))]);
   expect(names(choice.ending)).toEqual(['a']);
   expect(verdicts(choice)).toEqual({ shy: 'Notified', a: 'Goes' });
@@ -154,7 +154,7 @@ test('pods that a plugin in dry run names are reported, and not ended', () => {
   expect(names(choice.dryRun)).toEqual(['a', 'c', 'b']);
 });
 
-test('a pod for a threshold goes, with the reason', () => {
+test('a pod for a threshold is evicted, with the reason', () => {
   const top = { ...answersOf('p'), threshold: met(), topPods: { targetPods: [A], gracePeriodSeconds: 3 } };
   expect(choose([top]).ending).toMatchObject([
     {
@@ -183,7 +183,7 @@ const asked = (target: Pod, forceEvict: boolean, gracePeriodSeconds?: number) =>
 const chosenNames = (pods: readonly { readonly pod: Pod }[]) =>
   pods.map(({ pod: { metadata } }) => metadata.name);
 
-test('of the candidates only the least important goes, beside those that go in any case', () => {
+test('of the candidates only the least important is evicted, beside those that are evicted in any case', () => {
   const answers = new CollectedAnswers([]);
   const reclaimed = pod('reclaimed', { [LEVEL]: 'reclaimed_cores' }, 1000);
   const evictPods = [asked(pod('web'), false), asked(reclaimed, false), asked(pod('batch'), true)];
@@ -191,7 +191,7 @@ test('of the candidates only the least important goes, beside those that go in a
   expect(chosenNames(chosenPods(answers).evictable)).toEqual(['batch', 'reclaimed']);
 });
 
-test('a candidate that goes in any case leaves the place to the next one', () => {
+test('a candidate that is evicted in any case makes room for the next one', () => {
   const answers = new CollectedAnswers([]);
   answers.evictPods('numa', { evictPods: [asked(pod('b'), false), asked(pod('a'), false)] });
   answers.evictPods('rss', { evictPods: [asked(pod('a'), true)] });
@@ -245,7 +245,7 @@ test('a pod that is chosen twice keeps the longer grace period, and both reasons
   });
 });
 
-test('among equals the first name goes', () => {
+test('of equal pods the first by name is evicted', () => {
   const candidates = ['b', 'a', 'c'].map((name) => ({ pod: pod(name), scope: 'soft' }));
   expect(leastImportant(candidates)?.pod.metadata.name).toBe('a');
   expect(leastImportant(candidates.slice(3))).toBeUndefined();
@@ -257,7 +257,7 @@ test('an unknown level is an error', () => {
   expect(level).toThrow("can't get valid qos level");
 });
 
-test('where an answer has no grace period, each of its pods keeps its own; else a longer one is raised for all', () => {
+test('if an answer has no grace period, each of its pods keeps its own; else the longer one of the two counts for all', () => {
   const values = { scope: 'memory', thresholdValue: 1, observedValue: 2 };
   const graces = (gracePeriodSeconds: number | undefined) => {
     const answers = new CollectedAnswers([]);
@@ -275,7 +275,7 @@ test('where an answer has no grace period, each of its pods keeps its own; else 
 
 const pods = (...uids: string[]) => uids.map((uid) => ({ uid }));
 
-test('pods are taken in the order in which they came, as many as the burst allows', () => {
+test('pods are taken in the order of their arrival, as many as the burst allows', () => {
   const queue = new EvictionQueue<{ uid: string }>(2);
   queue.add(pods('a', 'b', 'a', 'c'));
   expect(queue.take()).toEqual(pods('a', 'b'));
@@ -283,7 +283,7 @@ test('pods are taken in the order in which they came, as many as the burst allow
   expect(queue.take()).toEqual([]);
 });
 
-test('a new list withdraws what was queued and not taken', () => {
+test('a new list withdraws pods that were queued and not taken', () => {
   const queue = new EvictionQueue<{ uid: string }>(-1);
   queue.add(pods('a', 'b', 'c'));
   queue.replace(pods('d', 'b'));

@@ -22,22 +22,22 @@ function podWith(annotations: Readonly<Record<string, string>>, graceSeconds?: n
   return requestingPod('web', { annotations, ...grace });
 }
 
-describe('the killer', () => {
+describe('the way to end a pod', () => {
   const killers = { reclaimed_cores: 'DeletionAPI', shared_cores: 'SyncPodKill' } as const;
 
-  test('is the Eviction API where nothing is set', () => {
+  test('is the Eviction API by default', () => {
     expect(killerOf(podWith({}), {}, true)).toBe('EvictionAPI');
     expect(killerOf(podWith({ [SOURCE]: 'api' }), {}, true)).toBe('EvictionAPI');
   });
 
-  test('is that of the QoS level; a pod that names none, or an unknown one, has shared cores', () => {
+  test('follows from the QoS level; a pod that names none, or an unknown one, has shared cores', () => {
     expect(killerOf(podWith({ [QOS]: 'reclaimed_cores' }), killers, true)).toBe('DeletionAPI');
     expect(killerOf(podWith({}), killers, true)).toBe('SyncPodKill');
     expect(killerOf(podWith({ [QOS]: 'nonsense' }), killers, true)).toBe('SyncPodKill');
     expect(killerOf(podWith({ [QOS]: 'dedicated_cores' }), killers, true)).toBe('EvictionAPI');
   });
 
-  test('is this node for a pod that the API server does not know, and where there is no API server', () => {
+  test('is a kill by this node for a pod that the API server does not know, and without an API server', () => {
     const local = podWith({ [QOS]: 'reclaimed_cores', [SOURCE]: 'local' });
     expect(killerOf(local, killers, true)).toBe('SyncPodKill');
     expect(killerOf(podWith({ [QOS]: 'reclaimed_cores' }), killers, false)).toBe('SyncPodKill');
@@ -52,7 +52,7 @@ test('the grace period is that of the plugin, else of the pod, and at least 1 s'
   expect(killGraceSeconds(podWith({}), undefined)).toBe(30);
 });
 
-test('the message names the plugin and the reason, of a long one its beginning', () => {
+test('the message names the plugin and the reason, of which a long one is cut', () => {
   expect(killMessage('rss', 'uses too much')).toBe('Eviction plugin rss chose this pod: uses too much');
   expect(killMessage('rss', 'x'.repeat(2_000))).toBe(
     `Eviction plugin rss chose this pod: ${'x'.repeat(800)}…`,
@@ -101,7 +101,7 @@ test('the remedy names the right, the namespace and the setting', () => {
   expect(killRemedy(podWith({}), 'DeletionAPI')).toContain('allowed to delete pods in namespace default');
 });
 
-test('a notice says which plugin would have the pod evicted, and why; a book is cut', () => {
+test('a notice says which plugin would have the pod evicted, and why; a very long reason is cut', () => {
   expect(noticeMessage({ plugin: 'p', reason: 'it is old' })).toBe(
     'Plugin p would have this pod evicted: it is old. It is told, as its annotation katalyst.kubewharf.io/pod_soft_evict_notify asks',
   );

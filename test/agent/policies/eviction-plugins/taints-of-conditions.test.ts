@@ -28,7 +28,7 @@ describe('the taints of conditions', () => {
     expect(problems).toEqual([]);
   });
 
-  test('are not made of what does not hold, or is not about the node', () => {
+  test('are not created for a condition that does not hold, or is not about the node', () => {
     const conditions = [condition('a', { met: false }), condition('b', { type: 'CNR_CONDITION' })];
     expect(taintsOfConditions(conditions)).toEqual({ taints: [], problems: [] });
   });
@@ -50,7 +50,7 @@ describe('the taints of conditions', () => {
     ]);
   });
 
-  test('of a CNR_CONDITION are for the QoS level that its effects name, and for none they are refused', () => {
+  test('of a CNR_CONDITION are for the QoS level that its effects name, and other effects are refused', () => {
     const effects = ['reclaimed_cores/NoSchedule', 'NoExecute', 'shared_cores/NoExecute'];
     const hot = condition('Hot', { type: 'CNR_CONDITION', effects });
     const { taints, problems } = taintsOfConditions([hot, condition('a')], 'CNR_CONDITION');
@@ -82,12 +82,12 @@ describe('the taints of the node', () => {
   const changed = (current: readonly Taint[], wanted: readonly Taint[], keepsEarlier = false) =>
     changedTaints({ current, wanted, keepsEarlier, now: NOW });
 
-  test('get what is missing; those of others stay as they are', () => {
+  test('get the missing ones; taints of other clients stay as they are', () => {
     expect(changed(others, [ours])).toEqual([...others, ours]);
     expect(changed([], [ours])).toEqual([ours]);
   });
 
-  test('lose what no condition asks for', () => {
+  test('lose those that no condition requires', () => {
     const [first, ...rest] = others;
     expect(changed([first!, ours, ...rest], [])).toEqual(others);
   });
@@ -98,7 +98,7 @@ describe('the taints of the node', () => {
     expect(changed([ours], [other], true)).toEqual([ours, other]);
   });
 
-  test('are not written where nothing differs', () => {
+  test('are not written if nothing differs', () => {
     expect(changed([...others, ours], [ours])).toBeUndefined();
     expect(changed(others, [])).toBeUndefined();
     expect(changed([{ ...ours, value: 'kept' }], [ours])).toBeUndefined();
@@ -109,7 +109,7 @@ describe('the taints of the node', () => {
     expect(changed([ours], [executing])).toEqual([{ ...executing, timeAdded: NOW }]);
   });
 
-  test('NoExecute keeps the time since when it counts', () => {
+  test('with NoExecute keep the time at which they were added', () => {
     const executing = { key: key('a'), effect: 'NoExecute', timeAdded: '2029-01-01T00:00:00Z' };
     const wanted = { key: key('a'), effect: 'NoExecute' };
     expect(changed([executing], [wanted, ours])).toEqual([executing, ours]);

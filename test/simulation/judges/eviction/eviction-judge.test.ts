@@ -121,7 +121,7 @@ describe('before anybody else goes', () => {
   });
 });
 
-describe('who is chosen', () => {
+describe('the chosen pod', () => {
   test('gets a kill (I9)', async () => {
     const court = new EvictionCourt();
     court.admitted(pod('a'));
@@ -236,8 +236,8 @@ describe('before anybody else goes', () => {
   });
 });
 
-describe('of what is short', () => {
-  test('memory comes first', async () => {
+describe('of several shortages', () => {
+  test('that of memory comes first', async () => {
     const court = new EvictionCourt([rule('memory.available'), ...PIDS]);
     court.left = { 'memory.available': 90, 'pid.available': 90 };
     court.conditions = ['MemoryPressure', 'PIDPressure'];
@@ -247,7 +247,7 @@ describe('of what is short', () => {
     ]);
   });
 
-  test('what is hard comes before what is soft', async () => {
+  test('a hard one comes before a soft one', async () => {
     const soft = rule('pid.available', { gracePeriodMs: 1 });
     const court = new EvictionCourt([rule('nodefs.available'), soft]);
     court.left = { 'nodefs.available': 90, 'pid.available': 90 };
@@ -261,7 +261,7 @@ describe('of what is short', () => {
     ]);
   });
 
-  test('there has to be the minimum reclaim as well before it is over', async () => {
+  test('each is over only when the minimum reclaim is available as well', async () => {
     const court = new EvictionCourt([rule('memory.available', { minReclaim: 50 })]);
     const [first, second] = [court.admitted(pod('a')), court.admitted(pod('b'))];
     court.uses = bytes({ a: 90, b: 60 });

@@ -19,11 +19,11 @@ test('reclaimed pods go first, then those of lower priority, then those with mor
   expect(podNames(victimsByUse(pods, 'any', usedBytes))).toEqual(['large', 'small', 'dear', 'plain', 'web']);
 });
 
-test('where only reclaimed pods may go, no other is named', () => {
+test('if only reclaimed pods may be evicted, no other pod is named', () => {
   expect(podNames(victimsByUse([web, small, plain], 'reclaimed', usedBytes))).toEqual(['small']);
 });
 
-test('pods that are not measured come before those that are, in the order in which they were given', () => {
+test('pods without measurements come before those with measurements, in the order in which they were given', () => {
   const pods = [
     small,
     qosPod('new', { level: reclaimed, priority: 10 }),
@@ -40,7 +40,7 @@ test('pods of the system and critical ones are never named', () => {
   expect(victimsByUse(spared, 'any', () => 1)).toEqual([]);
 });
 
-test('where any pod may go, each has its own grace period; reclaimed ones have a second', () => {
+test('if any pod may be evicted, each has its own grace period; reclaimed pods have a second', () => {
   const settings = { reclaimedGracePeriodSeconds: 1, gracePeriodSeconds: -1 };
   expect(memoryGracePeriod('reclaimed', settings)).toBe(1);
   expect(memoryGracePeriod('any', settings)).toBeUndefined();

@@ -27,7 +27,7 @@ function met(
 const types = (...parameters: Parameters<typeof met>) => met(...parameters).map((one) => one?.metType ?? '-');
 const times = (count: number, load: number) => Array.from({ length: count }, () => load);
 
-test('eight readings of ten above 1.8 times the CPUs cost a pod, and the node takes no more', () => {
+test('eight readings of ten above 1.8 times the CPUs lead to an eviction, and the node accepts no more pods', () => {
   expect(types(times(9, 7.3))).toEqual([...times(7, 0).map(() => '-'), 'HARD_MET', 'HARD_MET']);
   expect(met(times(8, 7.3)).at(-1)).toEqual({
     metType: 'HARD_MET',
@@ -48,16 +48,16 @@ test.each<[string, readonly number[], string]>([
   expect(types(loads).at(-1)).toBe(last);
 });
 
-test('readings are half a minute apart, however often it is asked', () => {
+test('readings are half a minute apart, however often the plugin is called', () => {
   expect(types(times(50, 9), { everyMs: 5000 }).indexOf('HARD_MET')).toBe(7 * 6);
 });
 
-test('load of tasks that wait for no CPU does not count', () => {
+test('load of tasks that do not wait for a CPU is ignored', () => {
   expect(types(times(10, 9), { psi: waited(9.9) }).at(-1)).toBe('-');
   expect(types(times(10, 9), { psi: waited(10) }).at(-1)).toBe('HARD_MET');
 });
 
-describe('the pods that go', () => {
+describe('the evicted pods', () => {
   const pods = [
     qosPod('web', { priority: 5 }),
     qosPod('idle'),

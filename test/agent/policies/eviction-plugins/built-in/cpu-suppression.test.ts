@@ -32,12 +32,12 @@ test('a pod that gets a fifth of what it requests for more than five minutes is 
   expect(candidates([batch('a', '1k')], [200, 200, 200, 200, 200, 200, 200]).flat()).toEqual([]);
 });
 
-test('the time begins anew when enough can be given', () => {
+test('the time starts again when there is enough CPU', () => {
   expect(candidates([batch('a', '1k')], [100, 900, 100], 5).flat()).toEqual([]);
   expect(candidates([batch('a', '1k')], [100, 100, 100], 5)).toEqual([[], [], ['a']]);
 });
 
-test('a pod tolerates what it says, and no more than the settings allow', () => {
+test('a pod tolerates what its annotation allows, and no more than the settings allow', () => {
   const pods = [batch('patient', '100', tolerates('9')), batch('proud', '100', tolerates('1.2'))];
   expect(candidates(pods, [150, 150, 150], 5).at(-1)).toEqual(['proud']);
   expect(candidates(pods, [10, 10, 10], 5).at(-1)).toEqual(['patient', 'proud']);
@@ -45,18 +45,18 @@ test('a pod tolerates what it says, and no more than the settings allow', () => 
   expect(candidates(odd, [40, 40, 40], 5).flat()).toEqual([]);
 });
 
-test('those that request most come first, and the rest stays if that is enough', () => {
+test('pods that request most come first, and the other pods stay if that is enough', () => {
   const pods = [batch('small', '100'), batch('large', '900'), qosPod('web', { requests: { cpu: '9' } })];
   expect(candidates(pods, [150, 150, 150], 5).at(-1)).toEqual(['large']);
   expect(candidates(pods, [0, 0, 0], 5).at(-1)).toEqual(['large', 'small']);
 });
 
-test('pods that may not go, or request nothing, are left alone', () => {
+test('pods that may not be evicted, or request nothing, are left alone', () => {
   const pods = [batch('critical', '100', { priority: 2_000_000_000 }), batch('none', '0')];
   expect(candidates(pods, [1, 1, 1], 5).flat()).toEqual([]);
 });
 
-test('the reason says how far it is', () => {
+test('the reason has the figures', () => {
   const [found] = suppressedPods(
     100,
     { pods: [batch('a', '1k')], settings, nowMs: 1e9 },

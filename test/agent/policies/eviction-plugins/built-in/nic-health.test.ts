@@ -31,7 +31,7 @@ function found(links: readonly (readonly NetworkLink[])[], of = pods) {
 }
 const both = [up('eth0'), up('eth1')];
 
-test('after five minutes without link, pods that chose the interface are candidates, and the node gets a condition', () => {
+test('after five minutes without link, pods that requested the interface are candidates, and the node gets a condition', () => {
   expect(found([both, [up('eth0'), off('eth1')], [up('eth0'), off('eth1')]])).toEqual([
     { pods: [], condition: undefined },
     { pods: [], condition: undefined },
@@ -49,11 +49,11 @@ test.each<[string, readonly NetworkLink[], readonly string[]]>([
   expect(found([both, links, links]).at(-1)?.pods).toEqual(names);
 });
 
-test('the time begins anew when the link comes back', () => {
+test('the time starts again when the link comes back', () => {
   expect(found([both, [], both, []]).at(-1)).toEqual({ pods: [], condition: undefined });
 });
 
-test('a port that never had a link is no fault, unless a pod chose it', () => {
+test('a port that never had a link is no fault, unless a pod requested it', () => {
   expect(found([[off('eth1')], [off('eth1')]], [qosPod('web')]).at(-1)?.condition).toBeUndefined();
   expect(found([[off('eth1')], [off('eth1')]], [chose('b', 'eth1')]).at(-1)).toEqual({
     pods: ['b'],
@@ -61,7 +61,7 @@ test('a port that never had a link is no fault, unless a pod chose it', () => {
   });
 });
 
-test('one that is gone counts only where a pod chose it: it may have been given to a pod', () => {
+test('an interface that is gone counts only if a pod requested it: it may have been moved into a pod', () => {
   expect(found([both, [up('eth0')], [up('eth0')]], [qosPod('web')]).at(-1)?.condition).toBeUndefined();
   expect(found([both, [up('eth0')], [up('eth0')]]).at(-1)?.condition).toBe('NICUnhealthy');
 });
@@ -70,7 +70,7 @@ test('an interface that the machine does not have is no fault either', () => {
   expect(found([[], []], [chose('a', 'none')]).at(-1)).toEqual({ pods: [], condition: undefined });
 });
 
-test('the reason names the interface, and for how long', () => {
+test('the reason names the interface, and how long it has had no link', () => {
   const kept = { seen: new Set(['eth0']), lostSinceMs: new Map([['eth0', 0]]) };
   const { evictPods, condition } = unhealthyNics(
     [],

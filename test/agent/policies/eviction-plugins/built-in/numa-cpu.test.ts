@@ -32,7 +32,7 @@ const times = (count: number, first: number, second: number) =>
 const isMet = (shares: readonly (readonly [number, number])[], everyMs?: number) =>
   judged(shares, everyMs).results.map((met) => met !== undefined);
 
-test('a node that is above 1.1 times 0.55 in three readings of four costs a pod', () => {
+test('a NUMA node that is above 1.1 times 0.55 in three readings of four leads to an eviction', () => {
   expect(isMet(times(4, 0.61, 0.1))).toEqual([false, false, true, true]);
   expect(isMet(times(4, 0.6, 0.1))).toEqual([false, false, false, false]);
   const { results } = judged(times(3, 0.7, 0.1));
@@ -41,18 +41,18 @@ test('a node that is above 1.1 times 0.55 in three readings of four costs a pod'
   expect(results.at(-1)?.observedValue).toBeCloseTo(0.7);
 });
 
-test('the node takes no more pods only where all of its NUMA nodes are above it', () => {
+test('the node accepts no more pods only if all of its NUMA nodes are above the threshold', () => {
   const last = (shares: readonly (readonly [number, number])[]) =>
     judged(shares).results.at(-1)?.condition?.name;
   expect(last(times(3, 0.7, 0.1))).toBeUndefined();
   expect(last(times(3, 0.7, 0.9))).toBe('NumaCPUPressure');
 });
 
-test('readings are 15 seconds apart, however often it is asked', () => {
+test('readings are 15 seconds apart, however often the plugin is called', () => {
   expect(isMet(times(9, 0.9, 0.1), 5000).indexOf(true)).toBe(8);
 });
 
-test('one low reading of four does not end it, two do', () => {
+test('one low reading of four does not end the pressure, two do', () => {
   expect(isMet([...times(4, 0.9, 0), [0, 0], [0, 0]]).slice(-3)).toEqual([true, true, false]);
 });
 
@@ -106,17 +106,17 @@ function victims(shares: readonly (readonly [number, number])[], skippedPodKinds
   );
 }
 
-test('the pod of that node goes whose use comes nearest to what is too much, after those of lower priority', () => {
+test('the evicted pod is the one on that NUMA node whose use is nearest to the excess, after those of lower priority', () => {
   // Too much: 0.8 - 0.55 of eight CPUs, two.
   expect(victims(times(4, 0.1, 0.8))).toEqual(['right-1', 'daemon-1', 'large-1', 'says-1']);
   expect(victims(times(4, 0.1, 0.8), ['DaemonSet'])).toEqual(['right-1', 'large-1', 'says-1']);
 });
 
-test('pods of no node go only where all nodes are above it', () => {
+test('pods without a NUMA node are evicted only if all nodes are above the threshold', () => {
   expect(victims(times(4, 0.7, 0.8))).toContain('free');
   expect(victims(times(4, 0.7, 0.8))).not.toContain('bound-0');
 });
 
-test('without such a node no pod goes', () => {
+test('without such a node no pod is evicted', () => {
   expect(victims(times(4, 0.1, 0.1))).toEqual([]);
 });

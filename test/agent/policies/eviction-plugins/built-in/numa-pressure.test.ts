@@ -39,15 +39,15 @@ describe('a NUMA node', () => {
     expect(numaReaches(node(200 * MIB), 9).every((reach) => reach === undefined)).toBe(true);
   });
 
-  test('just below it loses reclaimed pods from the third question on, and any from the fourth', () => {
+  test('just below it loses reclaimed pods from the third pass on, and any pods from the fourth', () => {
     expect(numaReaches(node(199 * MIB), 4)).toEqual([undefined, undefined, 'reclaimed', 'any']);
   });
 
-  test('far below it counts twice from the third question on', () => {
+  test('far below it counts twice from the third pass on', () => {
     expect(numaReaches(node(149 * MIB), 3)).toEqual([undefined, undefined, 'any']);
   });
 
-  test('below the min watermark loses reclaimed pods at once, and any at the next question', () => {
+  test('below the min watermark loses reclaimed pods at once, and any pods in the next pass', () => {
     expect(verdicts(node(99 * MIB), 2)).toEqual([
       {
         id: 0,
@@ -65,7 +65,7 @@ describe('a NUMA node', () => {
     expect(verdicts(node(100 * MIB), 1)).toMatchObject([{ targetBytes: 200 * MIB, times: 1 }]);
   });
 
-  test('that recovers forgets slowly, but not more than the pressure for reclaimed pods', () => {
+  test('that recovers lowers its count slowly, but not above the pressure for reclaimed pods', () => {
     expect(verdicts(node(GIB), 3, 9).map(({ times }) => times)).toEqual([2, 1, 0]);
     expect(verdicts(node(GIB), 1, 0)).toMatchObject([{ times: 0, reach: undefined }]);
   });
@@ -81,7 +81,7 @@ describe('a NUMA node', () => {
     expect(judgeNumaNode(node(GIB), 0, numaSettings).reach).toBeUndefined();
   });
 
-  test('that is small is measured by its own size', () => {
+  test('that is small is compared with its own size', () => {
     const small = { totalBytes: 8 * GIB, minBytes: 10 * MIB, lowBytes: 20 * MIB, inactiveFileBytes: 0 };
     expect(judgeNumaNode(node(GIB, small), 9, numaSettings).reach).toBeUndefined();
     expect(judgeNumaNode(node(255 * MIB, small), 9, numaSettings)).toMatchObject({
@@ -91,7 +91,7 @@ describe('a NUMA node', () => {
   });
 });
 
-test('the node that lacks most comes first; those that lack nothing are left out', () => {
+test('the node that lacks most comes first; nodes that lack nothing are left out', () => {
   const verdict = (id: number, freeBytes: number, reach?: NumaVerdict['reach']): NumaVerdict => ({
     id,
     totalBytes: 128 * GIB,

@@ -60,7 +60,7 @@ test('more than five times what a NUMA node can give is hard', () => {
   expect(met([batch('a', '45001', '1')])).toMatchObject({ scope: `zone1|${RECLAIMED_MILLICPU}` });
 });
 
-test('memory counts too, without that of others', () => {
+test('memory counts too, without the memory of other pods', () => {
   expect(met([batch('a', '1', '0', '125Gi')])).toBeUndefined();
   expect(met([batch('a', '1', '0', '126Gi')])).toMatchObject({
     scope: `zone0|${RECLAIMED_MEMORY}`,
@@ -68,7 +68,7 @@ test('memory counts too, without that of others', () => {
   });
 });
 
-test('what the reclaimed pods use themselves is theirs', () => {
+test('the usage of the reclaimed pods themselves is available to them', () => {
   const podRef = { name: 'a', namespace: 'default', uid: 'uid-a' };
   const stats = new Map([['uid-a', { podRef, cpu: { usageNanoCores: 2e9 } }]]);
   expect(met([batch('a', '30000')], { stats })).toBeUndefined();
@@ -87,12 +87,12 @@ test('only reclaimed pods that are bound to a node are counted: by annotation, o
   });
 });
 
-test('what is not known is not compared', () => {
+test('a resource with unknown figures is not compared', () => {
   expect(met([batch('a', '99999', '7')])).toBeUndefined();
   expect(met([batch('a', '99999', '0', '999Gi')], { cpus: [], bytes: new Map() })).toBeUndefined();
 });
 
-test('of the pods bound to the node those that request most go', () => {
+test('of the pods bound to the node those that request most are evicted', () => {
   const pods = [batch('a', '10'), batch('b', '30'), batch('c', '20'), batch('d', '99', '1')];
   const chosen = (scope: string, topN = 9) =>
     podNames(numaReclaimedVictims(new Map(), { pods, settings, nowMs: 0, scope, topN }, []).pods);

@@ -47,7 +47,7 @@ const times = (count: number, first: Shares, second: Shares) =>
 const types = (periods: readonly (readonly Shares[])[]) =>
   judged(periods).results.map((met) => met?.metType ?? 'NOT_MET');
 
-test('a node that is used for more than half in three readings of four, half of it by the kernel, costs a pod', () => {
+test('a node that is used for more than half in three readings of four, half of it by the kernel, leads to an eviction', () => {
   expect(types(times(4, [0.6, 0.3], [0, 0]))).toEqual(['NOT_MET', 'NOT_MET', 'HARD_MET', 'HARD_MET']);
   const { results } = judged(times(3, [0.1, 0], [0.6, 0.36]));
   expect(results.at(-1)).toMatchObject({
@@ -59,7 +59,7 @@ test('a node that is used for more than half in three readings of four, half of 
   expect(results.at(-1)?.observedValue).toBeCloseTo(0.6);
 });
 
-test('between the two thresholds the node is tainted, and no pod goes', () => {
+test('between the two thresholds the node is tainted, and no pod is evicted', () => {
   const { results, kept } = judged(times(4, [0.45, 0.3], [0, 0]), { pod: { usage: 9, system: 9 } });
   expect(results.at(-1)).toMatchObject({ metType: 'SOFT_MET', thresholdValue: 0.4 });
   const pods = [qosPod('pod', {})];
@@ -67,7 +67,7 @@ test('between the two thresholds the node is tainted, and no pod goes', () => {
   expect(numaSysCpuVictims(new Map([['uid-pod', 0]]), all, kept).pods).toEqual([]);
 });
 
-test('programs that are busy by themselves, and a kernel that is busy on an idle node, cost none', () => {
+test('programs that are busy by themselves, and a kernel that is busy on an idle node, lead to no eviction', () => {
   expect(types(times(4, [0.9, 0.3], [0.3, 0.3]))).toEqual(Array(4).fill('NOT_MET'));
 });
 
@@ -92,7 +92,7 @@ const used = {
   system: { usage: 9000, system: 9000 },
 };
 
-test('of the pods on that node, the one goes for which the kernel works most, if that is a third of its time', () => {
+test('of the pods on that node, the one with the largest share of kernel time is evicted, if that is a third of its time', () => {
   const { kept } = judged(times(4, [0.1, 0], [0.8, 0.6]), used);
   const all = { ...asked, pods: [...pods, system], scope: '' };
   const victims = (topN: number) => podNames(numaSysCpuVictims(numaNodes, { ...all, topN }, kept).pods);

@@ -30,10 +30,10 @@ const stats = (name: string, usageNanoCores?: number, workingSetBytes?: number):
   },
 ];
 
-describe('what the node can give', () => {
+describe('the amount that the node can give to reclaimed pods', () => {
   const allocatable = { cpu: '4', memory: '10Gi' };
 
-  test('is allocatable without a tenth, less what pods use that are not reclaimed', () => {
+  test('is allocatable without a tenth, less the usage of other pods', () => {
     const pods = [qosPod('web'), batch('batch', '1k')];
     const measured = new Map([stats('web', 1_500_000_000, GIB), stats('batch', 9e9, 9 * GIB)]);
     expect(reclaimableResources({ allocatable, pods, stats: measured })).toEqual(
@@ -44,7 +44,7 @@ describe('what the node can give', () => {
     );
   });
 
-  test('counts pods that plugins are not shown, and what a pod requests that is not measured', () => {
+  test('counts pods that plugins do not see, and the requests of a pod that is not measured', () => {
     const pods = [qosPod('new', { requests: { cpu: '500m', memory: '2Gi' } })];
     const measured = new Map([stats('hidden', 1_000_000_000, GIB), stats('new', undefined, GIB)]);
     expect(reclaimableResources({ allocatable, pods, stats: measured })).toEqual(
@@ -55,7 +55,7 @@ describe('what the node can give', () => {
     );
   });
 
-  test('is never below zero, and not known of what the node does not have', () => {
+  test('is never below zero, and unknown for a resource that the node does not have', () => {
     const measured = new Map([stats('web', 9e9)]);
     expect(reclaimableResources({ allocatable: { cpu: '4' }, pods: [], stats: measured })).toEqual(
       new Map([[RECLAIMED_MILLICPU, 0]]),
@@ -109,11 +109,11 @@ describe('the threshold', () => {
     expect(of(other)).toBeUndefined();
   });
 
-  test('is not met by a resource of which it is not known what can be given', () => {
+  test('is not met by a resource whose available amount is unknown', () => {
     expect(reclaimedThreshold([batch('a', '9k')], new Map(), settings)).toBeUndefined();
   });
 
-  test('is met by any request if nothing can be given', () => {
+  test('is met by any request if nothing is available', () => {
     expect(reclaimedThreshold([batch('a', '1')], new Map([[RECLAIMED_MILLICPU, 0]]), settings)).toMatchObject(
       {
         metType: 'HARD_MET',
@@ -122,7 +122,7 @@ describe('the threshold', () => {
     );
   });
 
-  test('is not met then for a resource that is skipped at zero, as long as nothing can be given', () => {
+  test('is not met for a resource that is skipped at zero, as long as nothing is available', () => {
     const met = (milliCPU: number) =>
       reclaimedThreshold([batch('a', '9k')], new Map([[RECLAIMED_MILLICPU, milliCPU]]), {
         ...settings,
@@ -132,7 +132,7 @@ describe('the threshold', () => {
   });
 });
 
-test('the reclaimed pods that request most of the resource go first', () => {
+test('the reclaimed pods that request most of the resource are evicted first', () => {
   const pods = [
     qosPod('web'),
     batch('a', '10', '5'),

@@ -53,7 +53,7 @@ describe('pressure', () => {
     expect(met && [met.thresholdValue, met.observedValue]).toEqual(values);
   });
 
-  test('is hard, and the node takes no more pods', () => {
+  test('is hard, and the node accepts no more pods', () => {
     expect(judgeRootfs(fs, { settings: withPressure({ minimumFree: '50%' }) })).toMatchObject({
       kept: 'space',
       met: {
@@ -64,7 +64,7 @@ describe('pressure', () => {
     });
   });
 
-  describe('costs', () => {
+  describe('the pods that pressure evicts are', () => {
     const pods = [
       qosPod('web'),
       qosPod('large'),
@@ -93,13 +93,13 @@ describe('pressure', () => {
         ).pods,
       );
 
-    test('the pod that has written most; one that is not measured stays', () => {
+    test('the pod that has written most; a pod that is not measured stays', () => {
       expect(victims({})).toEqual(['large', 'web', 'batch', 'small']);
       expect(victims({}, 'space', 1)).toEqual(['large']);
       expect(victims({}, 'inodes')).toEqual(['batch', 'small', 'web', 'large']);
     });
 
-    test('no pod that has written little', () => {
+    test('none that has written little', () => {
       expect(victims({ podMinimumUsed: '8Gi' })).toEqual(['large', 'web']);
       expect(victims({ podMinimumUsed: '4%' })).toEqual(['large', 'web']);
       expect(victims({ podMinimumInodesUsed: '8' }, 'inodes')).toEqual(['batch', 'small']);
@@ -142,7 +142,7 @@ describe('overuse', () => {
     podNames(candidates(...parameters).map(({ pod }) => pod));
   const all = { qosLevels: ['shared_cores', 'reclaimed_cores'], count: 9 };
 
-  test('a pod that has written more than its level may is a candidate', () => {
+  test('a pod that has written more than its level allows is a candidate', () => {
     expect(candidates({ sharedThreshold: '25Gi' })).toEqual([
       { pod: expect.anything(), reason: 'it has written 30Gi, and may write 25Gi', forceEvict: false },
     ]);
@@ -153,7 +153,7 @@ describe('overuse', () => {
     ]);
   });
 
-  test('only levels and namespaces that the settings name are compared', () => {
+  test('only levels and namespaces of the settings are compared', () => {
     expect(names({ sharedThreshold: '25Gi', reclaimedThreshold: '25Gi' })).toEqual(['web']);
     expect(names({ sharedThreshold: '25Gi', sharedNamespaces: ['prod'] })).toEqual([]);
     expect(names({ ...all })).toEqual([]);

@@ -87,7 +87,7 @@ test('a pod of which one container has no request is left alone; otherwise reque
   expect(overuse(both({ resources: { requests } }), on, 211)).toHaveLength(1);
 });
 
-test('a pod that is not measured stays', () => {
+test('a pod without measurements stays', () => {
   const pods = [qosPod('new', { requests }), qosPod('old', { requests })];
   const rss = ({ metadata: { name } }: Pod) => (name === 'old' ? 200 * MIB : undefined);
   expect(podNames(rssOveruse(rssAllowances(pods, on), rss).map(({ pod }) => pod))).toEqual(['old']);

@@ -62,7 +62,7 @@ describe('kswapd', () => {
     ...fields,
   });
 
-  test('that takes back 2000 pages a second for two minutes costs any pod', () => {
+  test('that reclaims 2000 pages a second for two minutes leads to the eviction of any pod', () => {
     const found = judged([at(0), at(120_000), at(240_000), at(300_000)]);
     expect(found).toEqual([
       undefined,
@@ -72,7 +72,7 @@ describe('kswapd', () => {
     ]);
   });
 
-  test('has to do so without a break', () => {
+  test('must do so without a break', () => {
     expect(reaches([at(0), at(120_000), at(239_999), at(359_999), at(479_999)])).toEqual([
       undefined,
       undefined,
@@ -82,14 +82,14 @@ describe('kswapd', () => {
     ]);
   });
 
-  test('begins again when the count does, or when the clock is set back', () => {
+  test('starts again when the count does, or when the clock is set back', () => {
     const never = Array.from({ length: 4 });
     expect(reaches([at(500_000), at(620_000), at(0), at(120_000)])).toEqual(never);
     const back = [at(240_000, { afterMs: -1 }), at(360_000, { afterMs: 60_001 })];
     expect(reaches([at(0), at(120_000), ...back])).toEqual(never);
   });
 
-  test('is not judged twice within a second', () => {
+  test('is not evaluated twice within a second', () => {
     expect(reaches([at(0), at(120_000), at(120_000, { afterMs: 10 }), at(250_000)])).toEqual([
       undefined,
       undefined,
@@ -98,7 +98,7 @@ describe('kswapd', () => {
     ]);
   });
 
-  test('costs no pod while no task waits for memory', () => {
+  test('leads to no eviction while no task waits for memory', () => {
     const busy = (psi: MachineMemory['psi']) =>
       reaches([at(0), at(120_000), at(240_000)].map((found) => ({ ...found, ...(psi && { psi }) }))).at(-1);
     expect(busy(waiting(0.9, 0))).toBeUndefined();
@@ -109,7 +109,7 @@ describe('kswapd', () => {
 describe('tasks that wait for memory', () => {
   const psi = waiting(15, 4)!;
 
-  test('for fifteen seconds cost reclaimed pods, for three times as long any', () => {
+  test('for fifteen seconds lead to the eviction of reclaimed pods, for three times as long of any pods', () => {
     const found = Array.from({ length: 6 }, () => ({ psi }));
     expect(reaches(found)).toEqual([undefined, undefined, 'reclaimed', 'reclaimed', 'reclaimed', 'any']);
     expect(judged(found).at(-1)).toEqual({
@@ -124,11 +124,11 @@ describe('tasks that wait for memory', () => {
     ['some wait too little', { psi: waiting(14.9, 5)! }],
     ['not enough wait all together', { psi: waiting(50, 3.9)! }],
     ['fewer than three pods wait', { psi, podsWaited: [30, 30, 1] }],
-  ])('begin again where %s', (_, calm: Found) => {
+  ])('start again if %s', (_, calm: Found) => {
     expect(reaches([{ psi }, { psi }, calm, { psi }, { psi }])).toEqual(Array.from({ length: 5 }));
   });
 
-  test('are counted anew when the clock is set back', () => {
+  test('are counted from the start when the clock is set back', () => {
     expect(reaches([{ psi }, { psi, afterMs: -100_000 }, { psi }, { psi }])).toEqual([
       undefined,
       undefined,
@@ -146,7 +146,7 @@ describe('tasks that wait for memory', () => {
   });
 });
 
-test('of several reasons the one counts for which any pod goes', () => {
+test('of several reasons the one that allows the eviction of any pod counts', () => {
   const before = { kswapd: { pages: 0, atMs: NOW - 60_000 }, kswapdSinceMs: NOW - 120_000 };
   const found = { kswapdPages: 1_000_000, freeBytes: 0, watermarkScaleFactor: 10 };
   expect(judged([found], before)).toMatchObject([{ reach: 'any', signal: 'kswapd' }]);
