@@ -1,7 +1,7 @@
 /** Runs the daemon with a containerd of the test, or another runtime. */
 import { systemClock } from '../../src/system/timer.ts';
 import { testContext } from './test-context.ts';
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { qosCgroups, uidOfPodCgroup } from '../../src/agent/policies/cgroups/cgroup-names.ts';
 import { createCriRuntime } from '../../src/agent/runtime/cri/cri-runtime.ts';
@@ -9,7 +9,7 @@ import type { RuntimeService } from '../../src/agent/runtime/service/runtime-ser
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 import { makeCgroup } from './containerd/cgroups.ts';
 import { type ContainerdBed, startContainerd } from './containerd/containerd.ts';
-import { containerStatus, DaemonBed } from './daemon.ts';
+import { containerStatus, DaemonBed, namesIn } from './daemon.ts';
 import type { Launcher } from './launcher.ts';
 
 export interface CriDaemonOptions {
@@ -156,14 +156,6 @@ const REQUEST_TIMEOUT_MS = 30_000;
 
 export async function startCriBed(options: CriDaemonOptions = {}): Promise<CriDaemonBed> {
   return new CriDaemonBed(await startContainerd(), options);
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }
 
 /** The cgroups of pods below the QoS classes, in the memory hierarchy of v1 or in that of v2. */
