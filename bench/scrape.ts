@@ -43,11 +43,11 @@ for (const { uid } of node.pods) liveOf(uid);
 
 /** Takes the measurements that the agent takes for a pod that starts. */
 function liveOf(uid: string): void {
-  counted.podAdded(uid, true);
+  counted.pods.added(uid, true);
   for (const state of ['Syncing.Starting.New', 'Syncing.Working', 'Syncing.Settled'])
-    counted.podState(uid, state);
-  counted.podEvent(uid, 'SyncPodCreate');
-  counted.podEffect(uid, 'sync')();
+    counted.pods.inState(uid, state);
+  counted.pods.sent(uid, 'SyncPodCreate');
+  counted.pods.effect(uid, 'sync')();
   for (const operation of ['run_podsandbox', 'create_container', 'start_container', 'container_status'])
     counted.runtimeOperation(operation)('success');
 }

@@ -127,15 +127,15 @@ export interface ProbeMeasurements {
 /** The lives of pods, by UID. */
 export interface PodMeasurements {
   /** `isNew`: nothing of the pod ran before. */
-  podAdded(uid: string, isNew: boolean): void;
+  added(uid: string, isNew: boolean): void;
   /** The chart of the pod is in that state now: `Syncing.Settled`. */
-  podState(uid: string, state: string): void;
+  inState(uid: string, state: string): void;
   /** An event was sent to the chart of the pod. */
-  podEvent(uid: string, event: string): void;
-  podPhase(uid: string, phase: string): void;
-  podForgotten(uid: string): void;
+  sent(uid: string, event: string): void;
+  inPhase(uid: string, phase: string): void;
+  forgotten(uid: string): void;
   /** An effect of the pod begins. */
-  podEffect(uid: string, effect: PodEffect): Stopwatch;
+  effect(uid: string, effect: PodEffect): Stopwatch;
 }
 
 export interface PluginVictim {
@@ -185,19 +185,19 @@ export interface PluginValidation {
 
 export interface PluginMeasurements {
   /** A plugin that wants to register was asked for its token. */
-  pluginValidated(labels: PluginValidation): void;
+  validated(labels: PluginValidation): void;
   /** `refused`: an answer came, and not all of it was accepted. */
-  pluginAnswered(plugin: string, call: PluginCall, result: 'success' | 'failure' | 'refused'): void;
+  answered(plugin: string, call: PluginCall, result: 'success' | 'failure' | 'refused'): void;
   /** A pod is ended because this plugin named it; in a dry run it is not. */
-  pluginVictim(plugin: string, isDryRun: boolean): void;
+  victim(plugin: string, isDryRun: boolean): void;
   /** A pass begins: how many pods are active, and how many of them plugins are shown. */
-  pluginPods(active: number, candidates: number): void;
+  pods(active: number, candidates: number): void;
   /** The result of a pass: the pods that are ended in it, and the conditions that plugins have reported. */
-  pluginsDecided(victims: readonly PluginVictim[], conditions: readonly RequestedCondition[]): void;
+  decided(victims: readonly PluginVictim[], conditions: readonly RequestedCondition[]): void;
   /** The pods that a pass has notified. */
-  podsNotified(notices: readonly PodNotice[]): void;
+  notified(notices: readonly PodNotice[]): void;
   /** The taints that the CustomNodeResource is to have for conditions, each time that they are compared. */
-  cnrTaints(taints: readonly CnrTaint[]): void;
+  tainted(taints: readonly CnrTaint[]): void;
 }
 
 export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';
@@ -314,6 +314,7 @@ export interface StartMeasurements {
   initContainerRan(uid: string, durationMs: number): void;
   /** The API server knows that all containers of the pod run. May be called again. */
   started(uid: string, start: PodStart): void;
+  forgotten(uid: string): void;
 }
 
 export interface NodeRequest {
@@ -333,7 +334,9 @@ export interface RequestMeasurements {
 }
 
 /** The measurements of the actors. */
-export interface AgentMeasurements extends PodMeasurements, ProbeMeasurements, PluginMeasurements {
+export interface AgentMeasurements extends ProbeMeasurements {
+  readonly pods: PodMeasurements;
+  readonly plugins: PluginMeasurements;
   readonly turnover: TurnoverMeasurements;
   readonly resizes: ResizeMeasurements;
   readonly nodeLife: NodeLifeMeasurements;

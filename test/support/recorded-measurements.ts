@@ -5,19 +5,15 @@ import type {
   Measurements,
   NodeLifeMeasurements,
   PlegMeasurements,
-  PluginValidation,
-  PluginVictim,
-  CnrTaint,
-  PodNotice,
+  PluginMeasurements,
+  PodMeasurements,
   PodResourcesMeasurements,
-  RequestedCondition,
   RequestMeasurements,
   DeviceMeasurements,
   DraMeasurements,
   PlacementMeasurements,
   ResizeMeasurements,
   StartMeasurements,
-  PodEffect,
   ProbedContainer,
   Stopwatch,
   TurnoverMeasurements,
@@ -86,12 +82,43 @@ export class RecordedMeasurements implements Measurements {
     failed: (version) => void this.told.push(`${version} get fails`),
   };
   readonly starts: StartMeasurements = {
+    forgotten: () => undefined,
     awaited: (uid) => void this.told.push(`${uid} is to start`),
     initContainerRan: (uid, durationMs) => void this.told.push(`${uid} init container: ${durationMs} ms`),
     started: (uid, { sinceCreationMs, isStateful, hostNetwork }) =>
       void this.told.push(
         `${uid} started: ${sinceCreationMs} ms${isStateful ? ' stateful' : ''}${hostNetwork ? ' host' : ''}`,
       ),
+  };
+  readonly pods: PodMeasurements = {
+    added: (uid, isNew) => void this.told.push(`${uid} ${isNew ? 'new' : 'known'}`),
+    inState: (uid, state) => void this.told.push(`${uid} in ${state}`),
+    sent: (uid, event) => void this.told.push(`${uid} gets ${event}`),
+    inPhase: (uid, phase) => void this.told.push(`${uid} is ${phase}`),
+    forgotten: (uid) => void this.told.push(`${uid} forgotten`),
+    effect: (uid, effect) => this.#begin(`${uid} ${effect}`),
+  };
+  readonly plugins: PluginMeasurements = {
+    pods: (active, candidates) => void this.told.push(`${candidates} of ${active} pods are shown to plugins`),
+    decided: (victims, conditions) => {
+      for (const { name, condition_name: condition, dryrun } of conditions)
+        this.told.push(`${name} reports ${condition}, dry run ${dryrun}`);
+      for (const { plugin, namespace, name } of victims)
+        this.told.push(`${namespace}/${name} is ended for ${plugin}`);
+    },
+    notified: (notices) => {
+      for (const { pod_name: pod, plugin_name: plugin, state } of notices)
+        this.told.push(`${pod} is told of ${plugin}: ${state}`);
+    },
+    tainted: (taints) =>
+      void this.told.push(
+        `CNR: ${taints.map(({ qos_level: level, key, effect }) => `${key}:${level}/${effect}`).join()}`,
+      ),
+    answered: (plugin, call, result) => void this.told.push(`${plugin} ${call}: ${result}`),
+    validated: ({ name, valid, reason, user }) =>
+      void this.told.push(`${name} of ${user}: valid ${valid} ${reason}`.trim()),
+    victim: (plugin, isDryRun) =>
+      void this.told.push(`${isDryRun ? 'dry-run victim' : 'victim'} of ${plugin}`),
   };
   readonly nodeLife: NodeLifeMeasurements = {
     statusChanged: () => this.#begin('status'),
@@ -171,70 +198,12 @@ export class RecordedMeasurements implements Measurements {
     this.told.push(`${pod} ${container} ${probe} removed`);
   }
 
-  podAdded(uid: string, isNew: boolean): void {
-    this.told.push(`${uid} ${isNew ? 'new' : 'known'}`);
-  }
-
-  podState(uid: string, state: string): void {
-    this.told.push(`${uid} in ${state}`);
-  }
-
-  podEvent(uid: string, event: string): void {
-    this.told.push(`${uid} gets ${event}`);
-  }
-
-  podPhase(uid: string, phase: string): void {
-    this.told.push(`${uid} is ${phase}`);
-  }
-
-  podForgotten(uid: string): void {
-    this.told.push(`${uid} forgotten`);
-  }
-
-  podEffect(uid: string, effect: PodEffect): Stopwatch {
-    return this.#begin(`${uid} ${effect}`);
-  }
-
   evicted(signal: string): void {
     this.told.push(`evicted for ${signal}`);
   }
 
   evictionStatsAge(signal: string, ageMs: number): void {
     this.told.push(`figures of ${signal} are ${ageMs} ms old`);
-  }
-
-  pluginPods(active: number, candidates: number): void {
-    this.told.push(`${candidates} of ${active} pods are shown to plugins`);
-  }
-
-  pluginsDecided(victims: readonly PluginVictim[], conditions: readonly RequestedCondition[]): void {
-    for (const { name, condition_name: condition, dryrun } of conditions)
-      this.told.push(`${name} reports ${condition}, dry run ${dryrun}`);
-    for (const { plugin, namespace, name } of victims)
-      this.told.push(`${namespace}/${name} is ended for ${plugin}`);
-  }
-
-  podsNotified(notices: readonly PodNotice[]): void {
-    for (const { pod_name: pod, plugin_name: plugin, state } of notices)
-      this.told.push(`${pod} is told of ${plugin}: ${state}`);
-  }
-
-  cnrTaints(taints: readonly CnrTaint[]): void {
-    this.told.push(
-      `CNR: ${taints.map(({ qos_level: level, key, effect }) => `${key}:${level}/${effect}`).join()}`,
-    );
-  }
-
-  pluginAnswered(plugin: string, call: string, result: string): void {
-    this.told.push(`${plugin} ${call}: ${result}`);
-  }
-
-  pluginValidated({ name, valid, reason, user }: PluginValidation): void {
-    this.told.push(`${name} of ${user}: valid ${valid} ${reason}`.trim());
-  }
-
-  pluginVictim(plugin: string, isDryRun: boolean): void {
-    this.told.push(`${isDryRun ? 'dry-run victim' : 'victim'} of ${plugin}`);
   }
 
   renewalFailed(kind: string): void {

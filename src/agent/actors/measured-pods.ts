@@ -16,26 +16,26 @@ import type { StatusManager } from './pods/status-manager.ts';
 
 const nothing = () => undefined;
 
-export function podObserver(measurements: PodMeasurements & Pick<AgentMeasurements, 'starts'>): PodObserver {
+export function podObserver({ pods, starts }: Pick<AgentMeasurements, 'pods' | 'starts'>): PodObserver {
   return {
     spawned: ({ pod: { uid }, actor }: PodEntry) => {
-      measurements.podAdded(uid, actor.getSnapshot().context.runtimeHolds === 'nothing');
+      pods.added(uid, actor.getSnapshot().context.runtimeHolds === 'nothing');
       // The failure of an actor goes to the registry's parent.
-      actor.subscribe({ next: ({ value }) => measurements.podState(uid, stateName(value)), error: nothing });
+      actor.subscribe({ next: ({ value }) => pods.inState(uid, stateName(value)), error: nothing });
     },
     sent: (uid, event) => {
-      measurements.podEvent(uid, event.type);
-      if (event.type === 'SyncPodCreate' && isStartAwaited(event.pod)) measurements.starts.awaited(uid);
+      pods.sent(uid, event.type);
+      if (event.type === 'SyncPodCreate' && isStartAwaited(event.pod)) starts.awaited(uid);
     },
   };
 }
 
-export function measuredEffects(effects: PodEffects, measurements: PodMeasurements): PodEffects {
+export function measuredEffects(effects: PodEffects, pods: PodMeasurements): PodEffects {
   type Run = (context: PodContext, signal: AbortSignal) => Promise<PodEvent>;
   const timed =
     (effect: PodEffect, run: Run): Run =>
     async (context, signal) => {
-      const end = measurements.podEffect(context.uid, effect);
+      const end = pods.effect(context.uid, effect);
       try {
         return await run(context, signal);
       } finally {
@@ -58,12 +58,13 @@ export function measurePods(
   const shownEnds = new ShownEnds(measurements);
   statusManager.news.subscribe(({ uid }) => {
     const status = statusManager.get(uid);
-    if (status?.phase !== undefined) measurements.podPhase(uid, status.phase);
+    if (status?.phase !== undefined) measurements.pods.inPhase(uid, status.phase);
     if (status !== undefined) shownEnds.shown(uid, status);
   });
   ends.subscribe(({ uid }, end) => {
     if (end !== 'Forgotten') return;
-    measurements.podForgotten(uid);
+    measurements.pods.forgotten(uid);
+    measurements.starts.forgotten(uid);
     shownEnds.forget(uid);
   });
 }

@@ -95,7 +95,7 @@ function authenticationOf(
   const clusterUsers = () => cluster?.users;
   const opened = import('../../agent/plugins/registration/plugin-authentication.ts').then(
     ({ PluginAuthentication }) =>
-      new PluginAuthentication({ usersFile, clusterUsers, isStrict, measurements }),
+      new PluginAuthentication({ usersFile, clusterUsers, isStrict, measurements: measurements?.plugins }),
   );
   return {
     problemOf: async (plugin: string, askToken: () => Promise<string>) =>
@@ -111,7 +111,7 @@ function killsOf(
 ): PluginPodKills {
   const onKilled = (plugin: string, _killer: PodKillerName, pod: Pod) => {
     history.evicted(pod);
-    core.measurements?.pluginVictim(plugin, false);
+    core.measurements?.plugins.victim(plugin, false);
   };
   return new PluginPodKills(core, { registry: core.registry, api: server?.pods, killers, onKilled });
 }

@@ -121,7 +121,7 @@ test('an effect that fails is measured as ended as well', async () => {
   agent.ready();
   agent.add(staticPod('web', 'uid-web'));
   await agent.until('uid-web', 'Syncing.BackingOff');
-  await waitFor(() => metrics.effectsInFlight.get('sync') === 0, { what: 'the sync to end' });
+  await waitFor(() => metrics.pods.effectsInFlight.get('sync') === 0, { what: 'the sync to end' });
   const { 'statelet_pod_effect_duration_seconds_count{effect="sync"}': count } = samplesNamed(
     metrics.metrics(),
     'statelet_pod_effect',

@@ -127,7 +127,7 @@ export class NodePods {
       staticPodSyncs: this.staticPodSyncs,
     });
     const effects = agent.wrapEffects?.(own) ?? own;
-    return measurements ? measuredEffects(effects, measurements) : effects;
+    return measurements ? measuredEffects(effects, measurements.pods) : effects;
   }
 
   #buildPodRuntime(): PodRuntime {

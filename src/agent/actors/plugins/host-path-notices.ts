@@ -72,7 +72,7 @@ export class HostPathNotices implements PodNotices {
       const labels = { pod_ns: namespace, pod_name: name, plugin_name: plugin };
       notices.push({ state: isTold ? 'succeeded' : 'failed', ...labels });
     }
-    this.#context.measurements?.podsNotified(notices);
+    this.#context.measurements?.plugins.notified(notices);
   }
 
   async #keep(wanted: ReadonlyMap<string, Pod>): Promise<void> {

@@ -271,7 +271,7 @@ export class PluginManager implements NodePlugins {
     if (measurements === undefined) return;
     const known = [...this.#parts.registry.entries()].map(({ actor }) => this.#known(actor.getSnapshot()));
     const active = known.filter((pod) => pod !== undefined && !pod.isEnding).length;
-    measurements.pluginPods(active, this.#activePods.pods.length);
+    measurements.plugins.pods(active, this.#activePods.pods.length);
   }
 
   /** Pods that have neither ended nor begun to end. Where nothing has changed, the list is the same as before; each pass has an object of its own. */

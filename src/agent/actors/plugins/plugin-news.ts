@@ -48,7 +48,7 @@ export class PluginNews {
   decided(pass: DecidedPass | undefined, dryRun: readonly string[]): void {
     if (pass === undefined) return;
     const { answers, choice } = pass;
-    this.#context.measurements?.pluginsDecided(
+    this.#context.measurements?.plugins.decided(
       choice.ending.map(victimOf),
       requestedConditions(answers, dryRun),
     );
@@ -75,7 +75,7 @@ export class PluginNews {
 
   #tellTrial({ pod, plugin, reason }: RuledPod): void {
     const { logger, measurements } = this.#context;
-    measurements?.pluginVictim(plugin, true);
+    measurements?.plugins.victim(plugin, true);
     logger.info(
       { ...podFields(pod.metadata), plugin },
       `Eviction plugins: dry run: ${plugin} would have ${pod.metadata.name} ended: ${shownReason(reason)}`,

@@ -167,12 +167,12 @@ export class PluginQuestions {
       signal.throwIfAborted();
       const checked = await Promise.race([ask(), aborted(signal)]);
       const isRefused = checked.answer === undefined || checked.refused.length > 0;
-      measurements?.pluginAnswered(plugin.name, call, isRefused ? 'refused' : 'success');
+      measurements?.plugins.answered(plugin.name, call, isRefused ? 'refused' : 'success');
       return checked;
     } catch (error) {
       // An aborted plugin may itself reject first, with an error of its own.
       const problem = shownProblem(errorMessage(signal.aborted ? signal.reason : error));
-      measurements?.pluginAnswered(plugin.name, call, 'failure');
+      measurements?.plugins.answered(plugin.name, call, 'failure');
       return { answer: undefined, refused: [], problem: `${call}: ${problem}` };
     }
   }

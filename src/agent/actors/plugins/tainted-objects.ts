@@ -119,7 +119,7 @@ export class TaintedCustomNodeResource implements TaintedObject {
   }
 
   wanted(taints: readonly QosTaint[]): void {
-    this.#measurements?.cnrTaints(
+    this.#measurements?.plugins.tainted(
       taints.map(({ qosLevel = '', key, effect }) => ({ qos_level: qosLevel, key, effect })),
     );
   }

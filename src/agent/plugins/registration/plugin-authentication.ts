@@ -21,7 +21,7 @@ export interface AuthenticationOptions {
   readonly clusterUsers?: () => PluginUsers | undefined;
   /** A plugin that has not proved who it is is refused. Otherwise that is only counted. */
   readonly isStrict: boolean;
-  readonly measurements?: Pick<PluginMeasurements, 'pluginValidated'> | undefined;
+  readonly measurements?: Pick<PluginMeasurements, 'validated'> | undefined;
 }
 
 /** Katalyst's words, in its metric. */
@@ -44,7 +44,7 @@ export class PluginAuthentication {
     const { isStrict, measurements } = this.#options;
     const { failure, problem = '', user = UNKNOWN_USER } = await this.#verdict(plugin, askToken);
     const [strict, valid] = [String(isStrict), String(failure === undefined)];
-    measurements?.pluginValidated({ name: plugin, strict, valid, reason: failure ?? '', user });
+    measurements?.validated({ name: plugin, strict, valid, reason: failure ?? '', user });
     return isStrict && failure !== undefined ? problem : undefined;
   }
 

@@ -1,13 +1,6 @@
 /** The measurements of the parts of the agent, as the kubelet's metrics. */
 import type {
   Measurements,
-  PluginCall,
-  PluginValidation,
-  PluginVictim,
-  CnrTaint,
-  PodNotice,
-  RequestedCondition,
-  PodEffect,
   ProbedContainer,
   Stopwatch,
   VolumeOperation,
@@ -62,7 +55,8 @@ export class AgentMetrics implements Measurements {
   readonly images: ImageMetrics;
   readonly pleg: PlegMetrics;
   readonly csi: CsiMetrics;
-  readonly #pods: PodMetrics;
+  readonly pods: PodMetrics;
+  readonly plugins = new EvictionPluginMetrics();
   readonly #runtimeOperations = this.#set.counter(
     'kubelet_runtime_operations_total',
     '[ALPHA] Cumulative number of runtime operations by operation type.',
@@ -123,25 +117,8 @@ export class AgentMetrics implements Measurements {
     'kubelet_run_podsandbox_errors_total',
     '[ALPHA] Cumulative number of the run_podsandbox operation errors by RuntimeClass.Handler.',
   );
-  readonly #evictionPlugins = new EvictionPluginMetrics();
   /** Undefined where the feature MemoryQoS is off. */
   #kept: KeptMemory | undefined;
-  readonly #pluginAnswers = this.#set.counter(
-    'statelet_eviction_plugin_answers_total',
-    'Questions to eviction plugins by result: success, refused, failure.',
-  );
-  readonly #pluginValidations = this.#set.counter(
-    'eviction_plugin_validate',
-    'Eviction plugins that wanted to register, and whether they have proved who they are (Katalyst).',
-  );
-  readonly #pluginVictims = this.#set.counter(
-    'statelet_eviction_plugin_victims_total',
-    'Pods that are ended because an eviction plugin named them.',
-  );
-  readonly #pluginDryRunVictims = this.#set.counter(
-    'statelet_eviction_plugin_dry_run_victims_total',
-    'Pods that eviction plugins in dry run have named.',
-  );
   readonly #renewalErrors = {
     client: this.#set.counter(
       'kubelet_certificate_manager_client_expiration_renew_errors',
@@ -170,7 +147,7 @@ export class AgentMetrics implements Measurements {
   /** `nowMs`: of a clock that is never set. */
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs;
-    this.#pods = new PodMetrics(nowMs);
+    this.pods = new PodMetrics(nowMs);
     this.resizes = new ResizeMetrics(nowMs);
     this.devices = new DeviceMetrics(nowMs);
     this.dra = new DraMetrics(nowMs);
@@ -192,10 +169,6 @@ export class AgentMetrics implements Measurements {
       () => this.#kept && Number(this.#kept.burstableBytes),
     );
     for (const errors of Object.values(this.#renewalErrors)) errors.add({}, 0);
-  }
-
-  get effectsInFlight(): ReadonlyMap<PodEffect, number> {
-    return this.#pods.effectsInFlight;
   }
 
   runtimeOperation(operation: string): Stopwatch {
@@ -277,36 +250,6 @@ export class AgentMetrics implements Measurements {
     this.#evictionStatsAge.observe({ eviction_signal: signal }, ageMs / MS_PER_S);
   }
 
-  pluginPods(active: number, candidates: number): void {
-    this.#evictionPlugins.pods(active, candidates);
-  }
-
-  pluginsDecided(victims: readonly PluginVictim[], conditions: readonly RequestedCondition[]): void {
-    this.#evictionPlugins.decided(victims, conditions);
-  }
-
-  podsNotified(notices: readonly PodNotice[]): void {
-    this.#evictionPlugins.notified(notices);
-  }
-
-  cnrTaints(taints: readonly CnrTaint[]): void {
-    this.#evictionPlugins.tainted(taints);
-  }
-
-  pluginAnswered(plugin: string, call: PluginCall, result: 'success' | 'failure' | 'refused'): void {
-    this.#pluginAnswers.add({ plugin, call, result });
-  }
-
-  /** A plugin that is refused can come again under any name: such names are not kept. */
-  pluginValidated(labels: PluginValidation): void {
-    const isTaken = labels.valid === 'true' || labels.strict === 'false';
-    this.#pluginValidations.add({ ...labels, ...(!isTaken && { name: '' }) });
-  }
-
-  pluginVictim(plugin: string, isDryRun: boolean): void {
-    (isDryRun ? this.#pluginDryRunVictims : this.#pluginVictims).add({ plugin });
-  }
-
   renewalFailed(kind: 'client' | 'serving'): void {
     this.#renewalErrors[kind].add();
   }
@@ -314,31 +257,6 @@ export class AgentMetrics implements Measurements {
   /** As with the kubelet, only of serving certificates. */
   rotated(kind: 'client' | 'serving', ageMs: number): void {
     if (kind === 'serving') this.#servingRotation.observe({}, ageMs / MS_PER_S);
-  }
-
-  podAdded(uid: string, isNew: boolean): void {
-    this.#pods.podAdded(uid, isNew);
-  }
-
-  podState(uid: string, state: string): void {
-    this.#pods.podState(uid, state);
-  }
-
-  podEvent(uid: string, event: string): void {
-    this.#pods.podEvent(uid, event);
-  }
-
-  podPhase(uid: string, phase: string): void {
-    this.#pods.podPhase(uid, phase);
-  }
-
-  podForgotten(uid: string): void {
-    this.#pods.podForgotten(uid);
-    this.starts.forget(uid);
-  }
-
-  podEffect(uid: string, effect: PodEffect): Stopwatch {
-    return this.#pods.podEffect(uid, effect);
   }
 
   metrics(): readonly Metric[] {
@@ -356,8 +274,8 @@ export class AgentMetrics implements Measurements {
       this.images,
       this.pleg,
       this.csi,
-      this.#evictionPlugins,
-      this.#pods,
+      this.plugins,
+      this.pods,
     ].flatMap((part) => part.metrics());
   }
 

@@ -148,7 +148,7 @@ export class MetricSet {
 
 /** The counters and histograms of the agent since its start. */
 export interface AgentCounters {
-  readonly effectsInFlight: ReadonlyMap<PodEffect, number>;
+  readonly pods: { readonly effectsInFlight: ReadonlyMap<PodEffect, number> };
   metrics(): readonly Metric[];
   probeMetrics(): readonly Metric[];
 }

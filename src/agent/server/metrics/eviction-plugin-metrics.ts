@@ -1,10 +1,34 @@
-/** The figures of eviction plugins as of the last pass, with Katalyst's names. */
-import type { CnrTaint, PluginVictim, PodNotice, RequestedCondition } from '../../../types/measurements.ts';
+/** The figures of eviction plugins, most of them as of the last pass and with Katalyst's names. */
+import type {
+  CnrTaint,
+  PluginCall,
+  PluginMeasurements,
+  PluginValidation,
+  PluginVictim,
+  PodNotice,
+  RequestedCondition,
+} from '../../../types/measurements.ts';
 import { MetricSet } from './counters.ts';
 import type { Labels, Metric } from './metric-text.ts';
 
-export class EvictionPluginMetrics {
+export class EvictionPluginMetrics implements PluginMeasurements {
   readonly #set = new MetricSet();
+  readonly #answers = this.#set.counter(
+    'statelet_eviction_plugin_answers_total',
+    'Questions to eviction plugins by result: success, refused, failure.',
+  );
+  readonly #validations = this.#set.counter(
+    'eviction_plugin_validate',
+    'Eviction plugins that wanted to register, and whether they have proved who they are (Katalyst).',
+  );
+  readonly #victimsTotal = this.#set.counter(
+    'statelet_eviction_plugin_victims_total',
+    'Pods that are ended because an eviction plugin named them.',
+  );
+  readonly #dryRunVictims = this.#set.counter(
+    'statelet_eviction_plugin_dry_run_victims_total',
+    'Pods that eviction plugins in dry run have named.',
+  );
   #pods: { readonly active: number; readonly candidates: number } | undefined;
   #victims: readonly PluginVictim[] | undefined;
   #conditions: readonly RequestedCondition[] = [];
@@ -43,6 +67,20 @@ export class EvictionPluginMetrics {
       'Pods that the last pass over eviction plugins has ended: all of them, and each of them with its plugin (Katalyst).',
       () => this.#victims && victimValues(this.#victims),
     );
+  }
+
+  answered(plugin: string, call: PluginCall, result: 'success' | 'failure' | 'refused'): void {
+    this.#answers.add({ plugin, call, result });
+  }
+
+  /** A plugin that is refused can come again under any name: such names are not kept. */
+  validated(labels: PluginValidation): void {
+    const isTaken = labels.valid === 'true' || labels.strict === 'false';
+    this.#validations.add({ ...labels, ...(!isTaken && { name: '' }) });
+  }
+
+  victim(plugin: string, isDryRun: boolean): void {
+    (isDryRun ? this.#dryRunVictims : this.#victimsTotal).add({ plugin });
   }
 
   pods(active: number, candidates: number): void {

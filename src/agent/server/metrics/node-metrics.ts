@@ -35,7 +35,7 @@ export function nodeMetrics(api: NodeMetricsApi, nowMs: number): readonly Metric
     volumeGauge(api, pods, runtimePods),
     ...resizeGauges(pods),
     ...certificateGauges(api.certificateEnds(), nowMs),
-    ...ownGauges(pods, api.agentCounters?.effectsInFlight),
+    ...ownGauges(pods, api.agentCounters?.pods.effectsInFlight),
     pluginGauge(api.pluginSockets()),
     gauge(
       'kubelet_metrics_provider',

@@ -81,7 +81,7 @@ export class PodMetrics implements PodMeasurements {
     return this.#inFlight;
   }
 
-  podAdded(uid: string, isNew: boolean): void {
+  added(uid: string, isNew: boolean): void {
     const nowMs = this.#nowMs();
     this.#lives.set(uid, {
       addedAtMs: nowMs,
@@ -95,7 +95,7 @@ export class PodMetrics implements PodMeasurements {
     });
   }
 
-  podState(uid: string, state: string): void {
+  inState(uid: string, state: string): void {
     const life = this.#lives.get(uid);
     if (life === undefined || life.state === state) return;
     const nowMs = this.#nowMs();
@@ -107,25 +107,25 @@ export class PodMetrics implements PodMeasurements {
     life.stateSinceMs = nowMs;
   }
 
-  podEvent(uid: string, event: string): void {
+  sent(uid: string, event: string): void {
     const life = this.#lives.get(uid);
     if (life === undefined || life.event !== undefined || OPERATIONS[event] === undefined) return;
     life.event = event;
     life.eventAtMs = this.#nowMs();
   }
 
-  podPhase(uid: string, phase: string): void {
+  inPhase(uid: string, phase: string): void {
     const life = this.#lives.get(uid);
     if (life === undefined || life.hasRun || phase !== 'Running') return;
     life.hasRun = true;
     this.#start.observe({}, (this.#nowMs() - life.addedAtMs) / MS_PER_S);
   }
 
-  podForgotten(uid: string): void {
+  forgotten(uid: string): void {
     this.#lives.delete(uid);
   }
 
-  podEffect(uid: string, effect: PodEffect): Stopwatch {
+  effect(uid: string, effect: PodEffect): Stopwatch {
     const beganMs = this.#nowMs();
     this.#change(effect, 1);
     const cause = this.#acted(uid, beganMs);

@@ -70,7 +70,7 @@ export class StartMetrics implements StartMeasurements {
     if (!hostNetwork) this.#firstNetworkPodS ??= sli;
   }
 
-  forget(uid: string): void {
+  forgotten(uid: string): void {
     this.#awaited.delete(uid);
   }
 

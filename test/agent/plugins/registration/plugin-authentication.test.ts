@@ -46,7 +46,7 @@ function start(isStrict = true, clusterUsers?: () => PluginUsers | undefined) {
     registryDir: folder,
     builtIn: [],
     authentication: new PluginAuthentication({
-      ...{ usersFile, isStrict, measurements },
+      ...{ usersFile, isStrict, measurements: measurements.plugins },
       ...(clusterUsers && { clusterUsers }),
     }),
     isGuarded: isStrict,

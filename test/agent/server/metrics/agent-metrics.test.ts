@@ -175,10 +175,10 @@ test('the age of the figures by which pods are ranked for eviction is served by 
 
 test("the last pass over eviction plugins is served with Katalyst's names: by type, and each victim", () => {
   expect(named('victims_cnt')).toEqual({});
-  metrics.pluginPods(5, 3);
+  metrics.plugins.pods(5, 3);
   const reclaimed = { qos: 'reclaimed_cores', priority: '5' };
-  metrics.pluginsDecided([{ plugin: 'p', namespace: 'default', name: 'old', ...reclaimed }], []);
-  metrics.pluginsDecided(
+  metrics.plugins.decided([{ plugin: 'p', namespace: 'default', name: 'old', ...reclaimed }], []);
+  metrics.plugins.decided(
     [
       { plugin: 'p', namespace: 'default', name: 'web', ...reclaimed },
       { plugin: 'q', namespace: 'batch', name: 'job', qos: 'unknown', priority: 'empty' },
@@ -210,16 +210,16 @@ test("the last pass over eviction plugins is served with Katalyst's names: by ty
 
 test('pods that got a notice in the last pass over eviction plugins are counted, and those for which it failed', () => {
   const shy = { pod_ns: 'default', pod_name: 'shy', plugin_name: 'p' };
-  metrics.podsNotified([{ state: 'succeeded', ...shy }]);
-  metrics.podsNotified([{ state: 'failed', ...shy }]);
+  metrics.plugins.notified([{ state: 'succeeded', ...shy }]);
+  metrics.plugins.notified([{ state: 'failed', ...shy }]);
   expect(named('notify_pod')).toEqual({
     'notify_pod{plugin_name="p",pod_name="shy",pod_ns="default",state="failed"}': '1',
   });
 });
 
 test('taints of the CustomNodeResource are served as they were last compared', () => {
-  metrics.cnrTaints([{ qos_level: 'reclaimed_cores', key: 'old', effect: 'NoSchedule' }]);
-  metrics.cnrTaints([
+  metrics.plugins.tainted([{ qos_level: 'reclaimed_cores', key: 'old', effect: 'NoSchedule' }]);
+  metrics.plugins.tainted([
     { qos_level: 'reclaimed_cores', key: 'katalyst.kubewharf.io/Hot', effect: 'NoExecute' },
   ]);
   expect(named('cnr_taint')).toEqual({
@@ -228,13 +228,19 @@ test('taints of the CustomNodeResource are served as they were last compared', (
 });
 
 test('calls of eviction plugins are counted by outcome, and so are pods that end because of them, those of a dry run apart', () => {
-  metrics.pluginAnswered('p', 'GetEvictPods', 'success');
-  metrics.pluginAnswered('p', 'GetEvictPods', 'success');
-  metrics.pluginAnswered('p', 'ThresholdMet', 'failure');
-  metrics.pluginValidated({ name: 'p', strict: 'true', valid: 'true', reason: '', user: 'u' });
-  metrics.pluginValidated({ name: 'x', strict: 'true', valid: 'false', reason: 'no_permission', user: 'u' });
-  metrics.pluginVictim('p', false);
-  metrics.pluginVictim('trial', true);
+  metrics.plugins.answered('p', 'GetEvictPods', 'success');
+  metrics.plugins.answered('p', 'GetEvictPods', 'success');
+  metrics.plugins.answered('p', 'ThresholdMet', 'failure');
+  metrics.plugins.validated({ name: 'p', strict: 'true', valid: 'true', reason: '', user: 'u' });
+  metrics.plugins.validated({
+    name: 'x',
+    strict: 'true',
+    valid: 'false',
+    reason: 'no_permission',
+    user: 'u',
+  });
+  metrics.plugins.victim('p', false);
+  metrics.plugins.victim('trial', true);
   expect(named('statelet_eviction_plugin_')).toEqual({
     'statelet_eviction_plugin_answers_total{call="GetEvictPods",plugin="p",result="success"}': '2',
     'statelet_eviction_plugin_answers_total{call="ThresholdMet",plugin="p",result="failure"}': '1',

@@ -130,7 +130,7 @@ test('pods are counted by the state of their chart, and effects that are under w
     served(testPod({ name: 'c' }), 'Terminating.Stopping'),
   ];
   const effectsInFlight = new Map([['stop', 1]] as const);
-  const counted = { effectsInFlight, metrics: () => [], probeMetrics: () => [] };
+  const counted = { pods: { effectsInFlight }, metrics: () => [], probeMetrics: () => [] };
   expect(read({ pods, agentCounters: counted }, 'statelet_')).toEqual({
     'statelet_pods{state="Syncing.Settled"}': '2',
     'statelet_pods{state="Terminating.Stopping"}': '1',

@@ -12,9 +12,9 @@ const named = (name: string) => samplesNamed(lives.metrics(), name);
 
 describe('the start of a pod', () => {
   test('takes from when it was added to when it is Running for the first time', () => {
-    lives.podAdded('a', true);
+    lives.added('a', true);
     nowMs = 1500;
-    for (const phase of ['Pending', 'Running', 'Pending', 'Running']) lives.podPhase('a', phase);
+    for (const phase of ['Pending', 'Running', 'Pending', 'Running']) lives.inPhase('a', phase);
     expect(named('kubelet_pod_start')).toEqual({
       kubelet_pod_start_duration_seconds_sum: '1.5',
       kubelet_pod_start_duration_seconds_count: '1',
@@ -22,23 +22,23 @@ describe('the start of a pod', () => {
   });
 
   test('is not measured for a pod that ran before, or that is not known', () => {
-    lives.podAdded('a', false);
-    lives.podPhase('a', 'Running');
-    lives.podPhase('b', 'Running');
-    lives.podAdded('c', true);
-    lives.podForgotten('c');
-    lives.podPhase('c', 'Running');
+    lives.added('a', false);
+    lives.inPhase('a', 'Running');
+    lives.inPhase('b', 'Running');
+    lives.added('c', true);
+    lives.forgotten('c');
+    lives.inPhase('c', 'Running');
     expect(named('kubelet_pod_start')).toEqual({});
   });
 });
 
 describe('the chart of a pod', () => {
   test('is served as transitions, and as time in each state that was left', () => {
-    lives.podAdded('a', true);
-    lives.podState('a', 'Syncing.Starting.New');
+    lives.added('a', true);
+    lives.inState('a', 'Syncing.Starting.New');
     nowMs = 2;
     for (const state of ['Syncing.Working', 'Syncing.Working', 'Syncing.Settled']) {
-      lives.podState('a', state);
+      lives.inState('a', state);
       nowMs += 10;
     }
     expect(named('statelet_pod_transitions_total')).toEqual({
@@ -52,21 +52,21 @@ describe('the chart of a pod', () => {
   });
 
   test('of a pod that is not known is not counted', () => {
-    lives.podState('a', 'Syncing.Starting.New');
-    lives.podState('a', 'Syncing.Working');
+    lives.inState('a', 'Syncing.Starting.New');
+    lives.inState('a', 'Syncing.Working');
     expect(samplesOf(lives.metrics())).toEqual({});
   });
 });
 
 describe('the work on an event', () => {
   test('takes from the first event that waits to the end of the effect', () => {
-    lives.podAdded('a', true);
+    lives.added('a', true);
     nowMs = 1000;
-    lives.podEvent('a', 'SyncPodCreate');
+    lives.sent('a', 'SyncPodCreate');
     nowMs = 2000;
-    lives.podEvent('a', 'SyncPodUpdate');
+    lives.sent('a', 'SyncPodUpdate');
     nowMs = 3000;
-    const end = lives.podEffect('a', 'sync');
+    const end = lives.effect('a', 'sync');
     nowMs = 7000;
     end();
     expect(named('kubelet_pod_worker')).toEqual({
@@ -86,20 +86,20 @@ describe('the work on an event', () => {
     ['SyncPodKill', 'stop', 'kill'],
     ['SyncPodSync', 'clean_up', 'terminated'],
   ] as const)('%s with the effect %s is the operation %s', (event, effect, operation) => {
-    lives.podAdded('a', true);
-    lives.podEvent('a', event);
-    lives.podEffect('a', effect)();
+    lives.added('a', true);
+    lives.sent('a', event);
+    lives.effect('a', effect)();
     expect(Object.keys(named('kubelet_pod_worker_duration_seconds_count'))).toEqual([
       `kubelet_pod_worker_duration_seconds_count{operation_type="${operation}"}`,
     ]);
   });
 
   test('is not measured for an effect without an event, such as a further step of the same sync', () => {
-    lives.podAdded('a', true);
-    lives.podEvent('a', 'SyncPodCreate');
-    lives.podEffect('a', 'sync')();
-    lives.podEvent('a', 'ADMITTED');
-    lives.podEffect('a', 'sync')();
+    lives.added('a', true);
+    lives.sent('a', 'SyncPodCreate');
+    lives.effect('a', 'sync')();
+    lives.sent('a', 'ADMITTED');
+    lives.effect('a', 'sync')();
     const { 'kubelet_pod_worker_duration_seconds_count{operation_type="create"}': count, ...others } = named(
       'kubelet_pod_worker_duration_seconds_count',
     );
@@ -112,9 +112,9 @@ describe('the work on an event', () => {
 });
 
 test('effects are in flight from their beginning to their end, also of a pod that is forgotten meanwhile', () => {
-  lives.podAdded('a', true);
-  const ends = [lives.podEffect('a', 'sync'), lives.podEffect('b', 'stop'), lives.podEffect('c', 'stop')];
-  lives.podForgotten('a');
+  lives.added('a', true);
+  const ends = [lives.effect('a', 'sync'), lives.effect('b', 'stop'), lives.effect('c', 'stop')];
+  lives.forgotten('a');
   expect(Object.fromEntries(lives.effectsInFlight)).toEqual({ sync: 1, stop: 2, clean_up: 0 });
   for (const end of ends) end();
   expect(Object.fromEntries(lives.effectsInFlight)).toEqual({ sync: 0, stop: 0, clean_up: 0 });

@@ -54,7 +54,7 @@ test('a pod that had been started before, or is forgotten, is not measured', () 
   starts.podPull('a')();
   started('a', 1_000);
   starts.awaited('b');
-  starts.forget('b');
+  starts.forgotten('b');
   started('b', 1_000);
   expect(figures().count).toBeUndefined();
 });
