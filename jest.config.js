@@ -12,8 +12,8 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   // Node strips the types.
   transform: {},
-  // CI has two cores. End-to-end tests wait for much of their time: two more workers use it.
-  maxWorkers: 4,
+  // CI has two cores. End-to-end tests wait for much of their time: more workers than cores use it.
+  maxWorkers: 6,
   // By default Jest gives a worker half a second to end. One of half a gigabyte may need more, on a busy machine.
   workerGracefulExitTimeout: 10_000,
   // Longer than any wait inside a test, on a busy machine too: the wait fails first, and its message says what did not happen.

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { DaemonBed, mainProcesses, NODE_NAME, statelet } from '../support/daemon.ts';
-import { Journal, type ManifestFields, manifest, SERVE, shell } from './manifests.ts';
+import { awaitFile, Journal, type ManifestFields, manifest, SERVE, shell, touch } from './manifests.ts';
 
 /** Flags for few retries, so that a failed pod is reported soon. */
 const ONE_RETRY = ['--max-retries', '1'];
@@ -262,7 +262,10 @@ test('run-once continues to its end if its output is closed', async () => {
 });
 
 test('SIGTERM ends run-once at once; it prints the pods that keep running', async () => {
-  write('failing', { containers: [shell('exit 7')] });
+  // It fails only when web runs: ten seconds later its container would start anew.
+  const mayFail = join(bed.dir, 'may-fail');
+  const waits = shell(awaitFile(mayFail), { name: 'waits' });
+  write('failing', { initContainers: [waits], containers: [shell('exit 7')] });
   write('web');
   const { child, result } = bed.runOnce('--pod-manifest-path', bed.manifestDir);
   if (child.stdout === null) throw new Error('it has no stdout');
@@ -273,10 +276,12 @@ test('SIGTERM ends run-once at once; it prints the pods that keep running', asyn
     lines.on('line', (line) => isWanted(line) && resolve(undefined));
     return promise;
   };
-  await Promise.all([
-    lineOf(child.stdout, (line) => line === `default/web-${NODE_NAME}: Running`),
-    lineOf(child.stderr, (line) => line.includes('"reason":"BackOff"')),
-  ]);
+  // The status says so from the second sync on.
+  const isSecond = (line: string) => line.includes('"reason":"BackOff"') && line.includes('"count":2');
+  const backsOff = lineOf(child.stderr, isSecond);
+  await lineOf(child.stdout, (line) => line === `default/web-${NODE_NAME}: Running`);
+  touch(mayFail);
+  await backsOff;
   child.kill('SIGTERM');
   const { code, stdout, stderr } = await result;
   expect(code).toBe(143);

@@ -57,7 +57,7 @@ describe('an object of another machine', () => {
     expect(api.verbs).not.toContain('patch node/status');
   });
 
-  test('is not suspected if the only lease that is known is old', async () => {
+  test('is not suspected if only an outdated copy of the object shows it', async () => {
     const { clock, api, node, told } = await registered();
     node.seen({ ...api.node!, status: nodeOf(OTHER_IDENTITY).status! });
     await clock.advance(10_000);

@@ -202,7 +202,7 @@ describe('hints', () => {
     expect(times()).toEqual([2]);
   });
 
-  test('whose change the status does not show yet have the time at which it is read again', async () => {
+  test('whose change the status does not show yet are passed on once it does, with that time', async () => {
     known.add('c');
     hints.tell(stopped('c', 1));
     await settled();
