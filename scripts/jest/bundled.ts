@@ -1,13 +1,14 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildSync } from 'esbuild';
 import { errnoCode } from '../../src/system/system-errors.ts';
 
 /** Names the folder of a run of the tests for its workers. */
 const FOLDER = 'STATELET_TEST_BUNDLES';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const BUNDLER = fileURLToPath(new URL('../bundle/bundle-program.ts', import.meta.url));
 const LOOK_AGAIN_MS = 20;
 
 /** For a run of the tests: its workers share their bundles. */
@@ -22,7 +23,7 @@ export function shareBundles(): void {
 export function bundled(program: URL): string {
   const source = fileURLToPath(program);
   const folder = (process.env[FOLDER] ??= makeFolder());
-  const outfile = join(folder, `${source.slice(ROOT.length).replaceAll('/', '+')}.mjs`);
+  const outfile = join(folder, `${source.slice(ROOT.length).replaceAll('/', '--')}.mjs`);
   while (!existsSync(outfile)) {
     if (!hasTurn(outfile)) continue;
     try {
@@ -48,19 +49,16 @@ function hasTurn(outfile: string): boolean {
   }
 }
 
+/** In a process of its own: the bundler does not work synchronously. */
 function bundle(program: URL, source: string, outfile: string): void {
-  const draft = `${outfile}.draft`;
-  buildSync({
-    entryPoints: [source],
-    outfile: draft,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    define: { 'import.meta.url': JSON.stringify(program.href) },
-    // CommonJS libraries call `require` for Node's own modules.
-    banner: { js: "import{createRequire as __r}from'node:module';const require=__r(import.meta.url);" },
-    logLevel: 'error',
-  });
+  const draft = join(dirname(outfile), 'drafts', basename(outfile));
+  execFileSync(process.execPath, [
+    '--disable-warning=ExperimentalWarning',
+    BUNDLER,
+    source,
+    draft,
+    program.href,
+  ]);
   renameSync(draft, outfile);
 }
 

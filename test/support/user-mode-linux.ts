@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe } from '@jest/globals';
-import { build } from 'esbuild';
+import { bundle } from '../../scripts/bundle/bundle.ts';
 import { DISK, reportIn } from './kernel-report.ts';
 
 const KERNEL = 'linux.uml';
@@ -48,35 +48,23 @@ export async function reportFromKernel(program: URL, machine: Machine = {}): Pro
   // Not in /tmp, which the program does not see.
   const folder = mkdtempSync(join('/var/tmp', 'statelet-uml-'));
   try {
-    const bundle = await bundled(program, folder);
-    return reportIn(await booted(initOf(bundle, folder, machine), folder, machine));
+    const file = await bundled(program, folder);
+    return reportIn(await booted(initOf(file, folder, machine), folder, machine));
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
 async function bundled(program: URL, folder: string): Promise<string> {
-  const outfile = join(folder, 'program.mjs');
-  await build({
-    entryPoints: [fileURLToPath(program)],
-    outfile,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    logLevel: 'warning',
-    // Libraries that are CommonJS call it for Node's own modules.
-    banner: {
-      js: "import{createRequire as __r}from'node:module';const require=__r(import.meta.url);",
-    },
-  });
-  return outfile;
+  await bundle({ programs: { program: fileURLToPath(program) }, dir: folder, extension: 'mjs' });
+  return join(folder, 'program.mjs');
 }
 
-function initOf(bundle: string, folder: string, machine: Machine): string {
+function initOf(file: string, folder: string, machine: Machine): string {
   const init = join(folder, 'init');
   const { swapMiB, disk, hasSystemd = false } = machine;
   const swap = ['mknod -m 600 /tmp/swap b 98 0', 'mkswap /tmp/swap >/tmp/mkswap', 'swapon /tmp/swap'];
-  const program = `'${process.execPath}' --jitless '${bundle}' '${ROOT}'; echo '${END}'`;
+  const program = `'${process.execPath}' --jitless '${file}' '${ROOT}'; echo '${END}'`;
   const lines = [
     '#!/bin/sh',
     'export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp',

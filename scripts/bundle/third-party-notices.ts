@@ -1,10 +1,8 @@
 /**
- * The licences of the libraries that a bundle contains: they must go wherever the code goes. esbuild keeps comments that are marked as licences
- * (`legalComments`); this is for the licence files of packages, and for packages that have none.
+ * The licences of the libraries that a bundle contains: they must go wherever the code goes. Bundles keep comments that are marked as licences; this is for the licence files of packages, and for packages that have none.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Metafile } from 'esbuild';
 
 const PACKAGE_FOLDER = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/u;
 const LICENSE_FILE = /^(?:licen[cs]e|notice|copying)/iu;
@@ -17,9 +15,8 @@ interface Manifest {
   readonly license?: string;
 }
 
-/** One section per bundled package, by name. Throws when a package does not name its licence. */
-export function thirdPartyNotices(metafile: Pick<Metafile, 'inputs'>, root: string): string {
-  const bundled = Object.keys(metafile.inputs);
+/** One section per bundled package, by name. `bundled`: paths of files from `root`. Throws when a package does not name its licence. */
+export function thirdPartyNotices(bundled: readonly string[], root: string): string {
   const folders = new Set(bundled.flatMap((file) => PACKAGE_FOLDER.exec(file) ?? []));
   const sections = [...folders].sort().map((folder) => {
     const files = bundled.filter((file) => file.startsWith(`${folder}/`)).map((file) => join(root, file));
