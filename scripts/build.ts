@@ -1,25 +1,10 @@
 /**
- * Builds `dist/` from `src/`, with the libraries in it: a few files load in a fraction of the time of a thousand, and take 20 MB less memory. Code that
- * only some commands need is in separate files, which are loaded when such a command runs. The validators are generated first: compiling them at every
- * start would cost 0.2 s. With `--if-stale` nothing is built when `dist/` is newer than everything that it is built from.
+ * `node scripts/build.ts`: see `bundle/build-all.ts`. With `--if-stale` nothing is built when `dist/` is newer than everything that it is built from.
  */
-import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { agentFiles } from './bundle/agent-files.ts';
-import { buildPage } from './bundle/build-page.ts';
-import { bundle } from './bundle/bundle.ts';
-import { pluginTypes } from './bundle/plugin-types.ts';
-import { thirdPartyNotices } from './bundle/third-party-notices.ts';
-import { generateValidators } from './generate-validators.ts';
 import { isStale } from './is-stale.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
-const dir = join(root, 'dist');
-/** The dependencies of the published package, which contains them: they start workers or load other files of theirs. */
-const external: string[] = [];
-/** Written last, so that a build that was interrupted is stale. */
-const NOTICES = join(dir, 'THIRD-PARTY-NOTICES.txt');
+const ROOT = join(import.meta.dirname, '..');
 const SOURCES = [
   'src',
   'package-lock.json',
@@ -27,44 +12,13 @@ const SOURCES = [
   'scripts/bundle',
   'scripts/picture',
   'scripts/generate-validators.ts',
-];
+].map((name) => join(ROOT, name));
 
-async function buildAll(): Promise<void> {
-  generateValidators();
-  rmSync(dir, { recursive: true, force: true });
-  const agent = await bundle({
-    programs: { main: 'src/main.ts' },
-    dir,
-    external,
-    codeSplitting: { groups: [agentFiles()] },
-    shorten: 'white space',
-  });
-  // Each of these processes and threads loads one file, and nothing that it does not need.
-  const helpers = await bundle({
-    programs: {
-      monitor: 'src/embedded/monitor/monitor.ts',
-      'manifest-worker': 'src/agent/sources/manifests/manifest-worker.ts',
-      'credentials-process': 'src/agent/cluster/credentials/credentials-process.ts',
-    },
-    dir,
-    external,
-    shorten: 'white space',
-  });
-  // For an error that is not caught, Node prints the line of code, which must not be half a library: nothing is left out.
-  const kit = await bundle({
-    programs: { 'eviction-plugin': 'src/eviction-plugin-kit/eviction-plugin-kit.ts' },
-    dir,
-  });
-  writeFileSync(join(dir, 'eviction-plugin.d.ts'), pluginTypes(root));
-  const files = [...agent, ...helpers, ...kit, ...(await buildPage(root))];
-  writeFileSync(NOTICES, thirdPartyNotices(files, root));
+/** What is built last: a build that was interrupted is stale. */
+const LAST = join(ROOT, 'dist/THIRD-PARTY-NOTICES.txt');
+
+// Most often nothing is stale, and loading the bundler takes a second.
+if (!process.argv.includes('--if-stale') || isStale(LAST, SOURCES)) {
+  const { buildAll } = await import('./bundle/build-all.ts');
+  await buildAll(LAST);
 }
-
-if (
-  !process.argv.includes('--if-stale') ||
-  isStale(
-    NOTICES,
-    SOURCES.map((name) => join(root, name)),
-  )
-)
-  await buildAll();
