@@ -7,6 +7,7 @@ import { CRASH_LOOP_BACK_OFF } from '../../agent/policies/pod-actions/back-off.t
 import { ImageManager } from '../../agent/runtime/images/image-manager.ts';
 import { PullSecretReader } from '../../agent/runtime/images/keyring.ts';
 import type { NodeParts } from '../../agent/runtime/node/pod-node.ts';
+import { AgentMetrics } from '../../agent/server/metrics/agent-metrics.ts';
 import { channelEvent, podConfig } from '../../agent/sources/pod-config.ts';
 import { problemText } from '../../agent/sources/source.ts';
 import { AgentClock } from '../../simulation/node/agent-clock.ts';
@@ -37,6 +38,7 @@ const NO_STATS_FAULTS = { fail: 0, slow: 0 };
 export class HollowAgent {
   readonly agent: NodeAgent;
   readonly stats: SimulatedStats;
+  readonly metrics = new AgentMetrics();
   readonly #fleet: Fleet;
   readonly #machine: HollowMachine;
   readonly #clock = new AgentClock(systemClock);
@@ -57,6 +59,7 @@ export class HollowAgent {
       random: Math.random,
       logger: this.#logger(),
       recorder: this.#cluster.sender,
+      measurements: this.metrics,
     };
     this.stats = this.#buildStats();
     this.agent = this.#buildAgent();

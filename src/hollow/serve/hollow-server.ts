@@ -14,7 +14,7 @@ import { errorMessage } from '../../types/errors.ts';
 import type { ConfigMap } from '../../types/kubernetes.ts';
 import type { ServerSettings } from '../../types/node-settings.ts';
 import type { HollowNode } from '../node/hollow-node.ts';
-import { figuresRoutes } from './hollow-figures.ts';
+import { hollowRoutes } from './hollow-routes.ts';
 import { NodePorts } from './node-ports.ts';
 import { servedNodes } from './served-nodes.ts';
 
@@ -56,7 +56,7 @@ export async function openHollowServer(
     routes: [
       ...containerLogRoutes(served),
       ...streamingRoutes(served),
-      ...figuresRoutes((request) => nodes.get(nameOf(request))),
+      ...hollowRoutes((request) => nodes.get(nameOf(request))),
     ],
     certificate: await certificateOf(context, parts),
     reviews: {

@@ -1,14 +1,13 @@
 /** Puts together what a daemon serves of its node. Loaded when the node's server is opened, or when a client first asks for its paths. */
 import { readFileSync } from 'node:fs';
 import type { NodeAgent } from '../../agent/actors/node-agent.ts';
-import { podsForCluster, podWorkers, servedPod, servedPods } from '../../agent/actors/pods/served-pods.ts';
+import { servedAgent } from '../../agent/actors/served-agent.ts';
 import { transitionLogSwitch } from '../../agent/actors/pods/state-log.ts';
 import { EMBEDDED, type StateletConfig } from '../../agent/config/config.ts';
 import { shownConfiguration } from '../../agent/config/shown-configuration.ts';
 import { shownFlags } from '../../agent/config/shown-flags.ts';
 import { findCgroupMounts } from '../../agent/policies/cgroups/cgroup-mounts.ts';
 import { type FeatureGates, isEnabled } from '../../agent/policies/node/feature-gates.ts';
-import { fullName } from '../../agent/policies/pod/pod-kinds.ts';
 import { claimsOf } from '../../agent/policies/volumes/claimed-volume.ts';
 import type { StatsProvider } from '../../agent/runtime/stats/stats-provider.ts';
 import type { NodeParts } from '../../agent/runtime/node/pod-node.ts';
@@ -48,27 +47,16 @@ export interface ServedNode {
 
 export function nodeApi(node: ServedNode): NodeApi {
   const { agent, parts, config, stats, counted, certificateEnds } = node;
-  const { supervisor, statusManager, pleg } = agent;
+  const { supervisor } = agent;
   return {
+    ...servedAgent(agent),
     nodeName: config.nodeName,
     rootDir: config.rootDir,
     streamingIdleMs: config.server.streamingConnectionIdleTimeoutMs,
     podLogsDir: config.podLogsDir,
     runtime: parts.runtime,
     isSystemLogQueryEnabled: config.server.enableSystemLogQuery,
-    health: () => agent.health(),
-    pods: () => servedPods(supervisor.registry, statusManager),
-    pod: (namespace, name) => {
-      const pod = supervisor.desired.getByFullName(fullName({ namespace, name }));
-      return pod && servedPod(pod, supervisor.registry, statusManager);
-    },
-    desiredPods: () => podsForCluster(supervisor.desired, statusManager),
-    workers: () => podWorkers(supervisor.registry, supervisor.desired),
-    mirrorPodCount: () => [...supervisor.desired.mirrorPods()].length,
-    lastRelistMs: () => pleg.lastRelistMs,
     cgroupVersion: machineCgroupVersion(),
-    runtimePods: () => pleg.pods(),
-    runtimePod: (uid) => pleg.lastSeen(uid),
     configuration: () => shownConfiguration(config),
     flags: () => shownFlags(config),
     setVerbosity: verbositySwitch(node),
@@ -82,7 +70,6 @@ export function nodeApi(node: ServedNode): NodeApi {
     metricsProvider:
       config.containerRuntimeEndpoint === EMBEDDED || !config.node.cgroupsPerQOS ? 'cri' : 'cadvisor',
     claimedVolume: parts.claimedVolume ?? (() => undefined),
-    pluginSockets: () => agent.plugins?.sockets() ?? [],
     agentCounters: counted,
     certificateEnds,
   };

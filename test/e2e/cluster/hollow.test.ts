@@ -100,6 +100,23 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
       /^container_memory_working_set_bytes\{container="main",namespace="default",pod="used"\} 2\.097152e\+08 /mu,
     );
     expect(await read('hollow-3', 'metrics/resource')).not.toContain('pod="used"');
+    const all = await read('hollow-2', 'metrics');
+    expect(all).toMatch(/^kubelet_node_name\{node="hollow-2"\} 1$/mu);
+    expect(all).toMatch(/^kubelet_running_containers\{container_state="running"\} 1$/mu);
+    expect(all).toMatch(/^kubelet_pod_start_duration_seconds_count \d+$/mu);
+    expect(await read('hollow-3', 'metrics')).not.toContain('container_state="running"');
+  });
+
+  test('serve their health and their pods, each at its own port', async () => {
+    await create('listed', { containers: [{ name: 'main', image: 'nginx' }] }, 'hollow-3');
+    await podIs('listed', 'ready', isReady);
+    const read = (path: string) =>
+      controlPlane.kubectl('get', '--raw', `/api/v1/nodes/hollow-3/proxy/${path}`);
+    expect(await read('healthz')).toBe('ok');
+    for (const path of ['pods', 'runningpods/']) {
+      const { items } = JSON.parse(await read(path)) as { readonly items: readonly Pod[] };
+      expect(items.map(({ metadata }) => metadata.name)).toEqual(['listed']);
+    }
   });
 
   test('pull images as a real node does, with its events', async () => {

@@ -1,0 +1,49 @@
+/** What a hollow node serves of itself, as the kubelet does: its health, its pods, and the figures that metrics-server and Prometheus read. */
+import type { IncomingMessage } from 'node:http';
+import { servedAgent } from '../../agent/actors/served-agent.ts';
+import { metricsRoutes } from '../../agent/server/metrics/metrics-routes.ts';
+import { healthRoutes, podRoutes, statsRoutes } from '../../agent/server/routes/node-routes.ts';
+import { RequestError, type Route } from '../../agent/server/routes/route.ts';
+import type { HollowAgent } from '../node/hollow-agent.ts';
+import type { HollowNode } from '../node/hollow-node.ts';
+
+const PATHS = ['/healthz', '/pods', '/runningpods/', '/stats/summary'].concat(
+  ['', '/probes', '/resource', '/slis'].map((path) => `/metrics${path}`),
+);
+
+/** `nodeOf`: the node at whose port a request has come. */
+export function hollowRoutes(nodeOf: (request: IncomingMessage) => HollowNode | undefined): readonly Route[] {
+  // Made when an agent is first asked: most are never.
+  const routes = new WeakMap<HollowAgent, ReadonlyMap<string, Route>>();
+  const routesOf = (node: HollowNode | undefined): ReadonlyMap<string, Route> => {
+    const agent = node?.agent;
+    if (node === undefined || agent === undefined) throw new RequestError(503, 'the node is dead\n');
+    const made = routes.get(agent) ?? new Map(agentRoutes(node, agent).map((route) => [route.path, route]));
+    routes.set(agent, made);
+    return made;
+  };
+  return PATHS.map((path) => ({
+    path,
+    handle: (request, response) => routesOf(nodeOf(request.raw)).get(path)?.handle(request, response),
+  }));
+}
+
+const nothing = () => Promise.resolve([]);
+
+/** The plan has no disks and no volumes with claims: there are no figures of them. */
+function agentRoutes({ name, machine }: HollowNode, { agent, metrics }: HollowAgent): readonly Route[] {
+  const api = {
+    ...servedAgent(agent),
+    nodeName: name,
+    cgroupVersion: () => undefined,
+    summary: () => Promise.resolve(machine.use.summary()),
+    groupFigures: nothing,
+    claimFigures: nothing,
+    logFigures: nothing,
+    metricsProvider: 'cri' as const,
+    claimedVolume: () => undefined,
+    agentCounters: metrics,
+    certificateEnds: () => ({ client: undefined, serving: undefined }),
+  };
+  return [...healthRoutes(api), ...podRoutes(api), ...statsRoutes(api), ...metricsRoutes(api)];
+}
