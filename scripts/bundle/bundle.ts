@@ -3,6 +3,7 @@ import { build, type BuildOptions, type OutputOptions, type RolldownOutput } fro
 import { leanHttp } from './lean-http.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
+
 /** Which programs are made, in the folder `dir`. */
 export interface Bundle {
   /** The sources by the name of the program; their paths may be relative to the repository. */
