@@ -50,19 +50,120 @@ export function shortestPaths<Machine extends AnyStateMachine>(
   environment: Environment<Machine>,
 ): readonly Path<Machine>[] {
   const names = namesOf(environment.events);
-  const labels = new WeakMap<object, string>();
   // xstate asks for a state again with each of its events.
-  const label = (state: SnapshotFrom<Machine>) => {
-    const known = labels.get(state) ?? environment.label(state);
-    labels.set(state, known);
-    return known;
-  };
+  const label = rememberedLabel(environment);
   // xstate gives neither an event nor a previous state for the first step.
   const serializeState = (state: SnapshotFrom<Machine>, ...[event, before]: (object | undefined)[]) =>
     event && before
       ? [label(before as SnapshotFrom<Machine>), names.get(event), label(state)].join(' ')
       : label(state);
   return explore(environment, getShortestPaths, serializeState);
+}
+
+function rememberedLabel<Machine extends AnyStateMachine>({
+  label,
+}: Environment<Machine>): Environment<Machine>['label'] {
+  const labels = new WeakMap<object, string>();
+  return (state) => {
+    const known = labels.get(state) ?? label(state);
+    labels.set(state, known);
+    return known;
+  };
+}
+
+interface Joining {
+  /** No path is longer, but for a shortest path that is longer itself. */
+  readonly stepsMax: number;
+  /** Events that can come only soon after the start: their shortest paths are taken as they are. */
+  readonly alone?: readonly string[];
+}
+
+/**
+ * Few paths that together have every possible event in every state: each goes on to the nearest event that no path has yet. Most shortest
+ * paths have the same beginning, and to bring an actor there takes longer than the event.
+ */
+export function joinedPaths<Machine extends AnyStateMachine>(
+  environment: Environment<Machine>,
+  { stepsMax, alone = [] }: Joining,
+): readonly Path<Machine>[] {
+  const { machine, input, events, possible } = environment;
+  const label = rememberedLabel(environment);
+  const keyOf = ({ name, before, after }: Step<Machine>) => [label(before), name, label(after)].join(' ');
+  const shortest = shortestPaths(environment);
+  const missing = new Set(shortest.flat().map(keyOf));
+  const ways = waysOf(shortest, label);
+  const [start] = initialTransition(machine, input);
+  /** Ends before an event that is not possible: states of one label may differ in that. */
+  const stepsOf = (from: SnapshotFrom<Machine>, names: readonly string[]): Path<Machine> => {
+    const steps: Step<Machine>[] = [];
+    for (const name of names) {
+      const before = steps.at(-1)?.after ?? from;
+      if (!possible(before).includes(name)) break;
+      const event = eventOf(events, name);
+      steps.push({ name, event, before, after: transition(machine, before, event)[0] });
+    }
+    return steps;
+  };
+  const nextPath = (): Path<Machine> => {
+    const path: Step<Machine>[] = [];
+    for (;;) {
+      const before = path.at(-1)?.after ?? start;
+      const way = wayToMissing(label(before), ways, missing, alone);
+      if (way === undefined || path.length + way.length > stepsMax) return path;
+      const steps = stepsOf(before, way);
+      path.push(...steps);
+      for (const step of steps) missing.delete(keyOf(step));
+      if (steps.length < way.length) return path;
+    }
+  };
+  const joined: Path<Machine>[] = [];
+  for (let left = Infinity; missing.size < left;) {
+    left = missing.size;
+    const path = nextPath();
+    if (missing.size < left) joined.push(path);
+  }
+  return [...joined, ...shortest.filter((path) => path.some((step) => missing.has(keyOf(step))))];
+}
+
+/** The events of each state, with the state to which each leads, by the labels of the states. */
+type Ways = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+function waysOf<Machine extends AnyStateMachine>(
+  paths: readonly Path<Machine>[],
+  label: Environment<Machine>['label'],
+): Ways {
+  const ways = new Map<string, Map<string, string>>();
+  for (const { name, before, after } of paths.flat()) {
+    const ofState = ways.get(label(before)) ?? new Map<string, string>();
+    ways.set(label(before), ofState.set(name, label(after)));
+  }
+  return ways;
+}
+
+/** The names of the events that lead from a state to the nearest missing one, with that; undefined if there is none. */
+function wayToMissing(
+  from: string,
+  ways: Ways,
+  missing: ReadonlySet<string>,
+  alone: readonly string[],
+): readonly string[] | undefined {
+  const seen = new Set([from]);
+  let reached: readonly { readonly at: string; readonly names: readonly string[] }[] = [
+    { at: from, names: [] },
+  ];
+  while (reached.length > 0) {
+    const further: { at: string; names: readonly string[] }[] = [];
+    for (const { at, names } of reached) {
+      for (const [name, to] of ways.get(at) ?? []) {
+        if (alone.includes(name)) continue;
+        if (missing.has([at, name, to].join(' '))) return [...names, name];
+        if (!seen.has(to)) further.push({ at: to, names: [...names, name] });
+        seen.add(to);
+      }
+    }
+    reached = further;
+  }
+  return undefined;
 }
 
 /** Every path without circles that has only these events. */
