@@ -105,7 +105,6 @@ export class ControlPlane {
     this.server = `https://127.0.0.1:${ports.apiServer}`;
     this.adminKubeconfig = this.#kubeconfigOf('admin');
     this.nodeKubeconfig = this.#kubeconfigOf('node');
-    this.#janitor = startJanitor(dir, nodeIp);
     this.programs = options.programs ?? 'double';
     this.etcdUrl = `http://127.0.0.1:${ports.etcd}`;
     this.#hasControllerManager = more.includes('kube-controller-manager');
@@ -116,6 +115,8 @@ export class ControlPlane {
     this.etcd = components.etcd;
     this.apiServer = components.apiServer;
     this.#others = components.others;
+    // Last: nobody would end it if the rest failed, and this process would wait for it.
+    this.#janitor = startJanitor(dir, nodeIp);
   }
 
   #double(places: Places, { with: more = [], double = {} }: ControlPlaneOptions): Components {
