@@ -1,5 +1,7 @@
 /** `npm run test:quick` leaves out the tests that start processes or containers, or take long. Any other test that starts a process fails. */
 import childProcess from 'node:child_process';
+// First: in a worker that began with tests that start no process, `node:tls` came to be without `createSecureContext`, and clients never connected.
+import 'node:tls';
 import { syncBuiltinESMExports } from 'node:module';
 
 /** Folders of such tests. */
