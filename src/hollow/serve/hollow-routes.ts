@@ -7,9 +7,17 @@ import { RequestError, type Route } from '../../agent/server/routes/route.ts';
 import type { HollowAgent } from '../node/hollow-agent.ts';
 import type { HollowNode } from '../node/hollow-node.ts';
 
-const PATHS = ['/healthz', '/pods', '/runningpods/', '/stats/summary'].concat(
-  ['', '/probes', '/resource', '/slis'].map((path) => `/metrics${path}`),
-);
+/** By their paths: the methods that they take, as in `node-routes.ts`; undefined: all. */
+const SERVED: Readonly<Record<string, Route['methods']>> = {
+  '/healthz': undefined,
+  '/pods': ['GET'],
+  '/runningpods/': ['GET'],
+  '/stats/summary': ['GET', 'POST'],
+  '/metrics': undefined,
+  '/metrics/probes': undefined,
+  '/metrics/resource': undefined,
+  '/metrics/slis': undefined,
+};
 
 /** `nodeOf`: the node at whose port a request has come. */
 export function hollowRoutes(nodeOf: (request: IncomingMessage) => HollowNode | undefined): readonly Route[] {
@@ -22,8 +30,9 @@ export function hollowRoutes(nodeOf: (request: IncomingMessage) => HollowNode | 
     routes.set(agent, made);
     return made;
   };
-  return PATHS.map((path) => ({
+  return Object.entries(SERVED).map(([path, methods]) => ({
     path,
+    methods,
     handle: (request, response) => routesOf(nodeOf(request.raw)).get(path)?.handle(request, response),
   }));
 }

@@ -103,7 +103,7 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     const all = await read('hollow-2', 'metrics');
     expect(all).toMatch(/^kubelet_node_name\{node="hollow-2"\} 1$/mu);
     expect(all).toMatch(/^kubelet_running_containers\{container_state="running"\} 1$/mu);
-    expect(all).toMatch(/^kubelet_pod_start_duration_seconds_count \d+$/mu);
+    expect(all).toMatch(/^kubelet_pod_start_duration_seconds_count [1-9]\d*$/mu);
     expect(await read('hollow-3', 'metrics')).not.toContain('container_state="running"');
   });
 
@@ -117,6 +117,14 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
       const { items } = JSON.parse(await read(path)) as { readonly items: readonly Pod[] };
       expect(items.map(({ metadata }) => metadata.name)).toEqual(['listed']);
     }
+    const posted = controlPlane.kubectl(
+      'create',
+      '--raw',
+      '/api/v1/nodes/hollow-3/proxy/pods',
+      '-f',
+      '/dev/null',
+    );
+    await expect(posted).rejects.toThrow(/method/iu);
   });
 
   test('pull images as a real node does, with its events', async () => {
