@@ -13,7 +13,6 @@ const DAEMON = [
   'commands/run',
   'embedded/running-processes',
   'agent/runtime/stats/kernel-stats',
-  'recorder/open-flight-recorder',
   'recorder/flight-recorder',
 ];
 const CRI = [
@@ -85,7 +84,7 @@ export function agentFiles(): CodeSplittingGroup {
   };
 }
 
-/** The names of its modes, by module. Throws where a module of `MODES` is not in the program. */
+/** The names of its modes, by module. */
 function modesOfModules(getModuleInfo: ModuleInfo): ReadonlyMap<string, string> {
   const modes = new Map<string, string>();
   for (const [mode, begin] of Object.entries(MODES)) {
@@ -99,17 +98,12 @@ function modesOfModules(getModuleInfo: ModuleInfo): ReadonlyMap<string, string> 
   return modes;
 }
 
-/** These modules, and all that they import, except what they import dynamically. */
+/** These modules, and all that they import, except what they import dynamically. Throws where one of them is not in the program. */
 function imported(begin: readonly string[], getModuleInfo: ModuleInfo): ReadonlySet<string> {
+  const unknown = begin.find((id) => getModuleInfo(id) === null);
+  if (unknown !== undefined)
+    throw new Error(`${unknown} is no module of the program: correct MODES in ${import.meta.filename}`);
   const found = new Set(begin);
-  for (const id of found) {
-    const info = getModuleInfo(id);
-    if (!info) {
-      if (begin.includes(id))
-        throw new Error(`${id} is no module of the program: correct MODES in ${import.meta.filename}`);
-      continue;
-    }
-    for (const other of info.importedIds) found.add(other);
-  }
+  for (const id of found) for (const other of getModuleInfo(id)?.importedIds ?? []) found.add(other);
   return found;
 }

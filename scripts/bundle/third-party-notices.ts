@@ -1,5 +1,6 @@
 /**
- * The licences of the libraries that a bundle contains: they must go wherever the code goes. Bundles keep comments that are marked as licences; this is for the licence files of packages, and for packages that have none.
+ * The licences of the libraries that a bundle contains: they must go wherever the code goes. Bundles keep comments that are marked as licences;
+ * this is for the licence files of packages, and for packages that have none.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 /** Joined paths have what shortest paths have. */
 import { expect, test } from '@jest/globals';
 import type { AnyStateMachine } from 'xstate';
-import { type Environment, joinedPaths, type Path, shortestPaths, story } from './paths.ts';
+import { type Environment, JOINED_STEPS_MAX, joinedPaths, type Path, shortestPaths, story } from './paths.ts';
 import { evictionEnvironment } from './eviction/eviction-environment.ts';
 
 /** What shortest paths have and joined ones do not. */
@@ -19,10 +19,10 @@ function missing<Machine extends AnyStateMachine>(
 test('joined paths are fewer, not too long, and have every event in every state; what comes alone is in a shortest path', () => {
   const environment = evictionEnvironment({ resource: 'pids' });
   const shortest = shortestPaths(environment);
-  const joined = joinedPaths(environment, { stepsMax: 40, alone: ['lingering'] });
+  const joined = joinedPaths(environment, ['lingering']);
   expect(missing(joined, shortest, environment)).toEqual([]);
   expect(joined.length).toBeLessThan(shortest.length / 2);
-  expect(Math.max(...joined.map(({ length }) => length))).toBeLessThanOrEqual(40);
+  expect(Math.max(...joined.map(({ length }) => length))).toBeLessThanOrEqual(JOINED_STEPS_MAX);
   const storiesOf = (paths: typeof joined) => paths.map(story).filter((names) => names.includes('lingering'));
   expect(storiesOf(joined).length).toBeGreaterThan(0);
   expect(storiesOf(shortest)).toEqual(expect.arrayContaining(storiesOf(joined)));

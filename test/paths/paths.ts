@@ -71,24 +71,21 @@ function rememberedLabel<Machine extends AnyStateMachine>({
   };
 }
 
-interface Joining {
-  /** No path is longer, but for a shortest path that is longer itself. */
-  readonly stepsMax: number;
-  /** Events that can come only soon after the start: their shortest paths are taken as they are. */
-  readonly alone?: readonly string[];
-}
+/** No joined path is longer, so that the story of a failure can be read. */
+export const JOINED_STEPS_MAX = 40;
 
 /**
  * Few paths that together have every possible event in every state: each goes on to the nearest event that no path has yet. Most shortest
- * paths have the same beginning, and to bring an actor there takes longer than the event.
+ * paths have the same beginning, and to bring an actor there takes longer than the event. `alone`: events that can come only soon after the
+ * start; their shortest paths are taken as they are.
  */
 export function joinedPaths<Machine extends AnyStateMachine>(
   environment: Environment<Machine>,
-  { stepsMax, alone = [] }: Joining,
+  alone: readonly string[] = [],
 ): readonly Path<Machine>[] {
-  const { machine, input, events, possible } = environment;
+  const { machine, input, possible } = environment;
   const label = rememberedLabel(environment);
-  const keyOf = ({ name, before, after }: Step<Machine>) => [label(before), name, label(after)].join(' ');
+  const keyOf = ({ name, before, after }: Step<Machine>) => wayKey(label(before), name, label(after));
   const shortest = shortestPaths(environment);
   const missing = new Set(shortest.flat().map(keyOf));
   const ways = waysOf(shortest, label);
@@ -99,8 +96,7 @@ export function joinedPaths<Machine extends AnyStateMachine>(
     for (const name of names) {
       const before = steps.at(-1)?.after ?? from;
       if (!possible(before).includes(name)) break;
-      const event = eventOf(events, name);
-      steps.push({ name, event, before, after: transition(machine, before, event)[0] });
+      steps.push(stepOf(environment, before, name));
     }
     return steps;
   };
@@ -109,7 +105,7 @@ export function joinedPaths<Machine extends AnyStateMachine>(
     for (;;) {
       const before = path.at(-1)?.after ?? start;
       const way = wayToMissing(label(before), ways, missing, alone);
-      if (way === undefined || path.length + way.length > stepsMax) return path;
+      if (way === undefined || path.length + way.length > JOINED_STEPS_MAX) return path;
       const steps = stepsOf(before, way);
       path.push(...steps);
       for (const step of steps) missing.delete(keyOf(step));
@@ -127,6 +123,8 @@ export function joinedPaths<Machine extends AnyStateMachine>(
 
 /** The events of each state, with the state to which each leads, by the labels of the states. */
 type Ways = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+const wayKey = (from: string, name: string, to: string) => [from, name, to].join(' ');
 
 function waysOf<Machine extends AnyStateMachine>(
   paths: readonly Path<Machine>[],
@@ -156,7 +154,7 @@ function wayToMissing(
     for (const { at, names } of reached) {
       for (const [name, to] of ways.get(at) ?? []) {
         if (alone.includes(name)) continue;
-        if (missing.has([at, name, to].join(' '))) return [...names, name];
+        if (missing.has(wayKey(at, name, to))) return [...names, name];
         if (!seen.has(to)) further.push({ at: to, names: [...names, name] });
         seen.add(to);
       }
@@ -193,10 +191,11 @@ type Options<Machine extends AnyStateMachine> = TraversalOptions<
 >;
 
 function explore<Machine extends AnyStateMachine>(
-  { machine, input, events, possible }: Environment<Machine>,
+  environment: Environment<Machine>,
   find: typeof getShortestPaths,
   serializeState: NonNullable<Options<Machine>['serializeState']>,
 ): readonly Path<Machine>[] {
+  const { machine, input, events, possible } = environment;
   const names = namesOf(events);
   const serializeEvent = (event: EventFromLogic<Machine>) => names.get(event) ?? String(event.type);
   const options: Options<Machine> = {
@@ -211,18 +210,18 @@ function explore<Machine extends AnyStateMachine>(
   // Most paths begin like others: their common steps are computed once.
   const [start] = initialTransition(machine, input);
   const known = new Map<SnapshotFrom<Machine>, Map<string, Step<Machine>>>();
-  const stepOf = (before: SnapshotFrom<Machine>, event: EventFromLogic<Machine>): Step<Machine> => {
+  const knownStep = (before: SnapshotFrom<Machine>, event: EventFromLogic<Machine>): Step<Machine> => {
     const ofState = known.get(before) ?? new Map<string, Step<Machine>>();
     known.set(before, ofState);
     const name = serializeEvent(event);
-    const step = ofState.get(name) ?? { name, event, before, after: transition(machine, before, event)[0] };
+    const step = ofState.get(name) ?? stepOf(environment, before, name);
     ofState.set(name, step);
     return step;
   };
   return withoutBeginnings(paths, serializeEvent).map(({ steps }) => {
     let before = start;
     return steps.slice(1).map(({ event }) => {
-      const step = stepOf(before, event);
+      const step = knownStep(before, event);
       before = step.after;
       return step;
     });
@@ -244,6 +243,16 @@ function withoutBeginnings<Machine extends AnyStateMachine>(
       for (const way of ways) beginnings.add(way);
       return true;
     });
+}
+
+/** The step that the event of that name makes from a state. */
+export function stepOf<Machine extends AnyStateMachine>(
+  { machine, events }: Environment<Machine>,
+  before: SnapshotFrom<Machine>,
+  name: string,
+): Step<Machine> {
+  const event = eventOf(events, name);
+  return { name, event, before, after: transition(machine, before, event)[0] };
 }
 
 function eventOf<Machine extends AnyStateMachine>(

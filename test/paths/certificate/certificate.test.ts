@@ -351,7 +351,7 @@ const coverage = new Coverage(certificateMachine);
 afterAll(() => coverage.print('all events in all states'));
 
 test.each(['client', 'serving'] as const)('every event in every state of a %s certificate', async (kind) => {
-  const paths = joinedPaths(certificateEnvironment(kind), { stepsMax: 40 });
+  const paths = joinedPaths(certificateEnvironment(kind));
   expect(paths.flat().length).toBeGreaterThan(150);
   for (const path of paths) await replayCertificate(kind, path, coverage);
 });

@@ -1,5 +1,5 @@
 /** The events that are possible for the eviction machine of a node with one short resource, from its figures and its pods. */
-import { initialTransition, type SnapshotFrom, transition } from 'xstate';
+import { initialTransition, type SnapshotFrom } from 'xstate';
 import { evictionMachine, type EvictionEvent } from '../../../src/agent/machines/eviction-machine.ts';
 import {
   chooseVictim,
@@ -26,7 +26,7 @@ import {
 } from '../../support/eviction.ts';
 import { after } from '../../support/child-events.ts';
 import { LASTING_COMMAND } from '../path-node.ts';
-import type { Environment, Step } from '../paths.ts';
+import { type Environment, type Step, stepOf } from '../paths.ts';
 
 export type EvictionSnapshot = SnapshotFrom<typeof evictionMachine>;
 
@@ -258,16 +258,14 @@ export function evictionWalk(
   seed: number,
   length: number,
 ): readonly Step<typeof evictionMachine>[] {
-  const { events, possible: mayCome } = evictionEnvironment(situation);
+  const environment = evictionEnvironment(situation);
   const random = seededRandom(seed);
   let [before] = initialTransition(evictionMachine);
   return Array.from({ length }, () => {
     // A walk does not know the time: the last observation may be older than the transition period.
-    const name = random.pick(mayCome(before).filter((candidate) => candidate !== 'lingering'));
-    const event = events[name]!;
-    const [after] = transition(evictionMachine, before, event);
-    const step = { name, event, before, after };
-    before = after;
+    const names = environment.possible(before).filter((candidate) => candidate !== 'lingering');
+    const step = stepOf(environment, before, random.pick(names));
+    before = step.after;
     return step;
   });
 }

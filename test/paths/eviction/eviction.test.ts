@@ -16,7 +16,7 @@ const SITUATIONS: readonly Situation[] = [{ resource: 'memory' }, { resource: 'd
 test.each(SITUATIONS)(
   'the agent follows the machine for every event in every state if $resource becomes short',
   async (situation) => {
-    const paths = joinedPaths(evictionEnvironment(situation), { stepsMax: 40, alone: ['lingering'] });
+    const paths = joinedPaths(evictionEnvironment(situation), ['lingering']);
     expect(paths.flat().length).toBeGreaterThan(500);
     for (const path of paths) await replayEviction(simulatedPathNode(), situation, path, coverage);
   },
