@@ -59,7 +59,6 @@ export function setUp({ registerNode = true, registration = {}, random = 0 }: Op
     },
     registration: { ...REGISTRATION, ...registration },
     facts: () => Promise.resolve(machineFacts({ ...facts, nowMs: clock.now() })),
-    isReady: () => (facts.problems ?? []).length === 0,
     onRegistered: (uid) => told.push(`registered ${uid}`),
     onLost: () => told.push('lost'),
   });

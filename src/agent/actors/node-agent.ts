@@ -99,6 +99,7 @@ export class NodeAgent {
       supervisor.mirrorPods.subscribe(() => cluster.mirrorPodSeen());
     }
     this.#runtime.problems.subscribe((problem) => this.#onRuntime(problem));
+    this.#runtime.networkChanges.subscribe(() => this.cluster?.reportNow());
     this.roots = [supervisor.actor, ...(cluster?.earlierActors ?? [])];
     this.transitions = nodeTransitions(this.roots, context.clock);
   }

@@ -3,14 +3,14 @@
  * registered is decided by src/agent/policies/node/registration.ts, what is reported and when by status-report.ts, and to which machine the object
  * belongs by machine-identity.ts.
  *
- * The actor keeps to this: DUE is sent when the armed timer has run out, and QUICK_LOOK when the timer of the quick looks has; `register` is answered
- * by one of REGISTERED, REGISTRATION_FAILED and OTHER_MACHINE; `lookForNode` by one of NODE_FOUND, NODE_MISSING, LOOK_FAILED and OTHER_MACHINE;
- * `report` by one of REPORTED, NODE_MISSING, REPORT_FAILED and OTHER_MACHINE; `lookAtOther` by one of OTHER_SEEN, NODE_FOUND, NODE_MISSING and
- * LOOK_FAILED. Each ends before the next one begins.
+ * The actor keeps to this: DUE is sent when the armed timer has run out; `register` is answered by one of REGISTERED, REGISTRATION_FAILED and
+ * OTHER_MACHINE; `lookForNode` by one of NODE_FOUND, NODE_MISSING, LOOK_FAILED and OTHER_MACHINE; `report` by one of REPORTED, NODE_MISSING,
+ * REPORT_FAILED and OTHER_MACHINE; `lookAtOther` by one of OTHER_SEEN, NODE_FOUND, NODE_MISSING and LOOK_FAILED. Each ends before the next one
+ * begins.
  */
 import { assign, setup } from 'xstate';
 import { isAbandoned, type LeaseSighting, seenLease } from '../policies/node/machine-identity.ts';
-import { QUICK_LOOKS_MS, REPORT_TRIES } from '../policies/node/status-report.ts';
+import { REPORT_TRIES } from '../policies/node/status-report.ts';
 import { asksOf } from './ask.ts';
 
 export interface NodeInput {
@@ -27,8 +27,6 @@ export interface NodeContext extends NodeInput {
   readonly uid: string | undefined;
   /** Of the Node object into which this agent has written the node's status. */
   readonly writtenUid: string | undefined;
-  /** The node is Ready, as far as the server knows. */
-  readonly isReady: boolean;
   /** Requests that have failed in a row. */
   readonly failures: number;
   /** Something has changed that the report under way does not show. */
@@ -52,8 +50,6 @@ interface Failure {
 export type NodeEvent =
   | { readonly type: 'START'; readonly now: number }
   | { readonly type: 'DUE'; readonly now: number }
-  /** `isReady`: of the node itself, whether or not the server knows. */
-  | { readonly type: 'QUICK_LOOK'; readonly isReady: boolean; readonly now: number }
   /** Something has changed that the server should know at once, or the server knows something else than before. */
   | { readonly type: 'REPORT_NOW' }
   | { readonly type: 'REGISTERED'; readonly uid: string; readonly now: number }
@@ -78,7 +74,6 @@ function initialContext({ input }: { input: NodeInput }): NodeContext {
     ...input,
     uid: undefined,
     writtenUid: undefined,
-    isReady: false,
     failures: 0,
     reportsAgain: false,
     other: undefined,
@@ -106,10 +101,6 @@ export const nodeMachine = setup({
     registersItself: ({ context }) => context.registersItself,
     mustReportAgain: ({ context }) => context.reportsAgain,
     mayTryAgain: ({ context }) => context.failures + 1 < REPORT_TRIES,
-    becomesReady: ({ event }) => event.type === 'QUICK_LOOK' && event.isReady,
-    mayLookQuickly: ({ context, event }) => 'now' in event && event.now - context.since < QUICK_LOOKS_MS,
-    isLateToBeReady: ({ context, event }) =>
-      event.type === 'REPORTED' && !event.isReady && event.now - context.since < QUICK_LOOKS_MS,
     otherIsAbandoned: ({ context, event }) => {
       const seen = sighting(context, event);
       return (
@@ -134,7 +125,6 @@ export const nodeMachine = setup({
         ? {
             uid: event.uid,
             writtenUid: event.uid,
-            isReady: event.isReady,
             mayTakeOver: false,
             failures: 0,
             problem: undefined,
@@ -146,7 +136,6 @@ export const nodeMachine = setup({
     ),
     recordMissing: assign(({ context, event }) => ({
       uid: undefined,
-      isReady: false,
       problem: MISSING,
       failures: 0,
       reportsAgain: false,
@@ -157,7 +146,6 @@ export const nodeMachine = setup({
         ? {
             uid: undefined,
             writtenUid: undefined,
-            isReady: false,
             other: event.other,
             otherLease: undefined,
             mayTakeOver: false,
@@ -178,8 +166,7 @@ export const nodeMachine = setup({
     // Asked of the actor.
     armRegistration: ask(),
     armLook: ask(),
-    armQuickLook: ask(),
-    disarmTimers: ask(),
+    disarmTimer: ask(),
     register: ask(),
     lookForNode: ask(),
     report: ask(),
@@ -218,7 +205,7 @@ export const nodeMachine = setup({
         BackingOff: {
           description: 'Waits before the next try, longer after each failure',
           entry: ['armRegistration'],
-          exit: ['disarmTimers'],
+          exit: ['disarmTimer'],
           on: {
             DUE: { target: 'Trying' },
           },
@@ -253,7 +240,7 @@ export const nodeMachine = setup({
         Waiting: {
           description: 'Waits for the next look, or for the watch to show the object',
           entry: ['armLook'],
-          exit: ['disarmTimers'],
+          exit: ['disarmTimer'],
           on: {
             DUE: { target: 'Looking' },
             REPORT_NOW: { target: 'Looking' },
@@ -289,11 +276,6 @@ export const nodeMachine = setup({
                 target: 'Reporting',
                 reenter: true,
               },
-              {
-                guard: 'isLateToBeReady',
-                actions: ['recordReport', 'tellRegistered'],
-                target: 'AwaitingReadiness',
-              },
               { actions: ['recordReport', 'tellRegistered'], target: 'Waiting' },
             ],
             REPORT_FAILED: [
@@ -307,23 +289,10 @@ export const nodeMachine = setup({
             ],
           },
         },
-        AwaitingReadiness: {
-          description: 'The agent has just started, and the node is not Ready yet: its status is built often',
-          entry: ['armLook', 'armQuickLook'],
-          exit: ['disarmTimers'],
-          on: {
-            QUICK_LOOK: [
-              { guard: 'becomesReady', target: 'Reporting' },
-              { guard: 'mayLookQuickly', actions: ['armQuickLook'] },
-            ],
-            DUE: { target: 'Reporting' },
-            REPORT_NOW: { target: 'Reporting' },
-          },
-        },
         Waiting: {
           description: 'Waits for the next look at the status',
           entry: ['armLook'],
-          exit: ['disarmTimers'],
+          exit: ['disarmTimer'],
           on: {
             DUE: { target: 'Reporting' },
             REPORT_NOW: { target: 'Reporting' },
@@ -361,7 +330,7 @@ export const nodeMachine = setup({
         Waiting: {
           description: 'Waits for the next look',
           entry: ['armLook'],
-          exit: ['disarmTimers'],
+          exit: ['disarmTimer'],
           on: {
             DUE: { target: 'Looking' },
             REPORT_NOW: { target: 'Looking' },

@@ -7,7 +7,6 @@ const LEASE_SECONDS = 40;
 
 const START: NodeEvent = { type: 'START', now: NOW };
 const due = (now = NOW): NodeEvent => ({ type: 'DUE', now });
-const quickLook = (isReady: boolean, now = NOW + 100): NodeEvent => ({ type: 'QUICK_LOOK', isReady, now });
 const NEWS: NodeEvent = { type: 'REPORT_NOW' };
 const registered = (now = NOW): NodeEvent => ({ type: 'REGISTERED', uid: 'a', now });
 const refused = (now = NOW): NodeEvent => ({ type: 'REGISTRATION_FAILED', problem: 'refused', now });
@@ -32,7 +31,6 @@ const looking = () => idle(false).send(START);
 const awaitingNode = () => looking().send(missing());
 const reporting = () => trying().send(registered());
 const waiting = () => reporting().send(reported());
-const awaitingReadiness = () => reporting().send(reported(false));
 const lookingAtOther = () => trying().send(taken());
 const awaitingOther = () => lookingAtOther().send(seen('1'));
 
@@ -56,7 +54,7 @@ describe('Idle', () => {
 describe('Registering', () => {
   test('after the delay one try is made', () => {
     const it = trying();
-    expect([it.state, it.asked]).toEqual(['Registering.Trying', ['disarmTimers', 'register']]);
+    expect([it.state, it.asked]).toEqual(['Registering.Trying', ['disarmTimer', 'register']]);
   });
 
   test('a failure is reported and counted, and the next try waits', () => {
@@ -107,7 +105,7 @@ describe('AwaitingNode', () => {
     'looks again with %s',
     (_, event) => {
       const it = awaitingNode().send(event);
-      expect([it.state, it.asked]).toEqual(['AwaitingNode.Looking', ['disarmTimers', 'lookForNode']]);
+      expect([it.state, it.asked]).toEqual(['AwaitingNode.Looking', ['disarmTimer', 'lookForNode']]);
     },
   );
 
@@ -125,19 +123,7 @@ describe('Registered.Reporting', () => {
   test('a report waits for the next look', () => {
     const it = waiting();
     expect([it.state, it.asked]).toEqual(['Registered.Waiting', ['tellRegistered', 'armLook']]);
-    expect(it.context).toMatchObject({ writtenUid: 'a', isReady: true });
-  });
-
-  test('a node that has just started and is not Ready is looked at often', () => {
-    const it = awaitingReadiness();
-    expect([it.state, it.asked]).toEqual([
-      'Registered.AwaitingReadiness',
-      ['tellRegistered', 'armLook', 'armQuickLook'],
-    ]);
-  });
-
-  test('a node that is not Ready after two minutes is not looked at often', () => {
-    expect(reporting().send(reported(false, NOW + 120_000)).state).toBe('Registered.Waiting');
+    expect(it.context).toMatchObject({ writtenUid: 'a' });
   });
 
   test('five tries are made at once, then the next look is waited for', () => {
@@ -183,37 +169,12 @@ describe('Registered.Reporting', () => {
   });
 });
 
-describe('Registered.AwaitingReadiness', () => {
-  test('a node that becomes Ready is reported at once', () => {
-    const it = awaitingReadiness().send(quickLook(true));
-    expect([it.state, it.asked]).toEqual(['Registered.Reporting', ['disarmTimers', 'report']]);
-  });
-
-  test('a node that is not Ready yet is looked at again', () => {
-    const it = awaitingReadiness().send(quickLook(false));
-    expect([it.state, it.asked]).toEqual(['Registered.AwaitingReadiness', ['armQuickLook']]);
-  });
-
-  test('after two minutes only the ordinary looks remain', () => {
-    const it = awaitingReadiness().send(quickLook(false, NOW + 120_000));
-    expect([it.state, it.asked]).toEqual(['Registered.AwaitingReadiness', []]);
-  });
-
-  test.each([['the time of the next look', due()] as const, ['news', NEWS] as const])(
-    'reports with %s',
-    (_, event) => {
-      const it = awaitingReadiness().send(event);
-      expect([it.state, it.asked]).toEqual(['Registered.Reporting', ['disarmTimers', 'report']]);
-    },
-  );
-});
-
 describe('Registered.Waiting', () => {
   test.each([['the time of the next look', due()] as const, ['news', NEWS] as const])(
     'reports with %s',
     (_, event) => {
       const it = waiting().send(event);
-      expect([it.state, it.asked]).toEqual(['Registered.Reporting', ['disarmTimers', 'report']]);
+      expect([it.state, it.asked]).toEqual(['Registered.Reporting', ['disarmTimer', 'report']]);
     },
   );
 
@@ -235,7 +196,7 @@ describe('OtherMachine', () => {
     'looks again with %s',
     (_, event) => {
       const it = awaitingOther().send(event);
-      expect([it.state, it.asked]).toEqual(['OtherMachine.Looking', ['disarmTimers', 'lookAtOther']]);
+      expect([it.state, it.asked]).toEqual(['OtherMachine.Looking', ['disarmTimer', 'lookAtOther']]);
     },
   );
 

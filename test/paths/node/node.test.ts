@@ -40,11 +40,6 @@ const LEASE_SECONDS = 40;
 /** Of the Node object; another one after it was made anew. */
 const UIDS = { first: 'a', second: 'b' } as const;
 
-/** Quick looks end two minutes after the registration: the last one that is made, and a report after them. */
-const LAST_QUICK_LOOK_MS = 119_950;
-
-const AFTER_QUICK_LOOKS_MS = 130_000;
-
 /** So often a lease is seen unchanged before its machine counts as silent. */
 const SILENT_LOOKS = 4;
 
@@ -68,8 +63,6 @@ const EVENTS = {
   start: { type: 'START', now: NOW },
   due: { type: 'DUE', now: NOW },
   news: { type: 'REPORT_NOW' },
-  quickLook: { type: 'QUICK_LOOK', isReady: false, now: NOW + 100 },
-  quickLookReady: { type: 'QUICK_LOOK', isReady: true, now: NOW + 100 },
   created: { type: 'REGISTERED', uid: UIDS.first, now: NOW },
   adopted: { type: 'REGISTERED', uid: UIDS.first, now: NOW },
   refused: { type: 'REGISTRATION_FAILED', ...failure },
@@ -78,10 +71,8 @@ const EVENTS = {
   unread: { type: 'LOOK_FAILED', ...failure },
   ready: reported(UIDS.first, true),
   unready: reported(UIDS.first, false),
-  unreadyLongAfter: reported(UIDS.first, false, AFTER_QUICK_LOOKS_MS),
-  /** The Node object was made anew, just before the quick looks end. */
-  unreadyAnew: reported(UIDS.second, false, LAST_QUICK_LOOK_MS),
-  readyAnew: reported(UIDS.second, true, AFTER_QUICK_LOOKS_MS),
+  /** The Node object was made anew. */
+  readyAnew: reported(UIDS.second, true),
   unreported: { type: 'REPORT_FAILED', ...failure },
   taken: { type: 'OTHER_MACHINE', other: OTHER, now: NOW },
   noLease: { type: 'OTHER_SEEN', version: undefined, now: NOW },
@@ -112,13 +103,11 @@ function nodeLabel(state: NodeState): string {
 
 /** The parts of the context that are compared. */
 function essence({ context }: NodeState) {
-  const { uid, writtenUid, isReady, failures, reportsAgain, other, otherLease, mayTakeOver, problem } =
-    context;
+  const { uid, writtenUid, failures, reportsAgain, other, otherLease, mayTakeOver, problem } = context;
   const lease = otherLease && `${otherLease.version === undefined ? 'none' : 'renewed'} ${otherLease.looks}`;
   return {
     uid,
     writtenUid,
-    isReady,
     failures,
     reportsAgain,
     other,
@@ -141,8 +130,6 @@ function possible(state: NodeState): readonly Name[] {
       return ['found', 'missing', 'unread', ...(mayTakeOver ? [] : (['taken'] as const)), 'news'];
     case 'Registered.Reporting':
       return ['news', 'missing', 'unreported', ...(mayTakeOver ? [] : (['taken'] as const)), ...reports(uid)];
-    case 'Registered.AwaitingReadiness':
-      return ['quickLook', 'quickLookReady', 'due', 'news'];
     case 'OtherMachine.Looking': {
       const { version, looks = 0 } = otherLease ?? {};
       const isSilent = version === undefined && looks === SILENT_LOOKS - 1;
@@ -159,11 +146,8 @@ function possible(state: NodeState): readonly Name[] {
   }
 }
 
-/** After the object was made anew, the quick looks are over. */
 function reports(uid: string | undefined): readonly Name[] {
-  return uid === UIDS.second
-    ? ['readyAnew']
-    : ['ready', 'unready', 'unreadyLongAfter', 'unreadyAnew', 'readyAnew'];
+  return uid === UIDS.second ? ['readyAnew'] : ['ready', 'unready', 'readyAnew'];
 }
 
 const LOOK_MS = 10_000;
@@ -212,7 +196,6 @@ class NodeReplay {
       },
       registration: REGISTRATION,
       facts: () => this.#facts(),
-      isReady: () => this.#isReady,
       onRegistered: (uid) => this.#told.push(uid),
       onLost: () => this.#told.push('lost'),
     });
@@ -251,11 +234,6 @@ class NodeReplay {
     start: () => this.#node.start(),
     due: () => this.#untilAsked(),
     news: () => this.#node.reportNow(),
-    quickLook: () => this.#clock.step(),
-    quickLookReady: () => {
-      this.#isReady = true;
-      return this.#clock.step();
-    },
     created: () => {
       this.#api.node = undefined;
       return this.#answer();
@@ -270,8 +248,6 @@ class NodeReplay {
     unread: () => this.#fail(),
     ready: () => this.#report(UIDS.first, true),
     unready: () => this.#report(UIDS.first, false),
-    unreadyLongAfter: () => this.#report(UIDS.first, false),
-    unreadyAnew: () => this.#report(UIDS.second, false),
     readyAnew: () => this.#report(UIDS.second, true),
     unreported: () => this.#fail(),
     taken: () => {
@@ -334,9 +310,8 @@ class NodeReplay {
     this.#isOpen = false;
   }
 
-  /** Until the next look. Quick looks before it change nothing. */
+  /** Until the next look. */
   async #untilAsked(): Promise<void> {
-    this.#isReady = false;
     while (this.#held.length === 0) await this.#clock.step();
   }
 
@@ -359,9 +334,8 @@ class NodeReplay {
   #check(): void {
     const name = stateName(this.#state.value);
     const asks = /\.(?:Trying|Looking|Reporting)$/.test(name);
-    const timers = /\.(?:BackingOff|Waiting)$/.test(name) ? [1] : name.endsWith('Readiness') ? [1, 2] : [0];
-    expect([name, this.#held.length]).toEqual([name, asks ? 1 : 0]);
-    expect(timers).toContain(this.#clock.armed);
+    const waits = /\.(?:BackingOff|Waiting)$/.test(name);
+    expect([name, this.#held.length, this.#clock.armed]).toEqual([name, asks ? 1 : 0, waits ? 1 : 0]);
     const { uid } = this.#state.context;
     const isTold = this.#told.length > 0 && this.#told.at(-1) !== 'lost';
     expect([name, isTold]).toEqual([name, this.#node.isRegistered]);

@@ -6,7 +6,6 @@ import type { WatchedObject } from '../../cluster/watches/watched-object.ts';
 import type { RegistrationSettings } from '../../policies/node/initial-node.ts';
 import { otherMachine } from '../../policies/node/machine-identity.ts';
 import type { NodeStatusFacts } from '../../policies/node/node-status.ts';
-import { readyProblems } from '../../policies/node/ready-problems.ts';
 import { CONFIG_MIRROR_ANNOTATION, podFullName } from '../../policies/pod/pod-kinds.ts';
 import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
 import type { ClusterSettings } from '../../../types/node-settings.ts';
@@ -210,13 +209,12 @@ export class ClusterAgent implements ClusterParts {
 
   #buildNode(): ClusterNode {
     const { clients, settings, registration } = this.#parts;
-    const { clock, health, onAllocatable } = this.#core;
+    const { onAllocatable } = this.#core;
     return new ClusterNode(this.#core, {
       api: clients.heartbeats,
       settings,
       registration,
       facts: () => this.#facts(),
-      isReady: () => readyProblems(health(), clock.now()).length === 0,
       onRegistered: (uid) => {
         this.#uid = uid;
         this.#lease.nodeKnown(uid);

@@ -4,7 +4,7 @@ import { isSameProblem } from '../../cluster/service/api-error.ts';
 import { type NodeContext, type NodeEvent, nodeMachine } from '../../machines/node-machine.ts';
 import type { Ownership } from '../../policies/node/machine-identity.ts';
 import { registrationDelayMs } from '../../policies/node/registration.ts';
-import { lookDelayMs, QUICK_LOOK_PERIOD_MS } from '../../policies/node/status-report.ts';
+import { lookDelayMs } from '../../policies/node/status-report.ts';
 import { Timer } from '../../../system/timer.ts';
 import type { ClusterSettings } from '../../../types/node-settings.ts';
 import { errorMessage } from '../../../types/errors.ts';
@@ -15,8 +15,6 @@ import { NodeObject, type NodeObjectParts } from './node-object.ts';
 
 export interface ClusterNodeParts extends Omit<NodeObjectParts, 'onBuilt'> {
   readonly settings: NodeObjectParts['settings'] & Pick<ClusterSettings, 'registerNode'>;
-  /** Whether the node could be Ready now. Called ten times a second while an agent that has just started waits for it. */
-  readonly isReady: () => boolean;
   /** The Node object with this UID exists and is of this machine. Called again when it has another UID. */
   readonly onRegistered: (uid: string) => void;
   /** The Node object is gone, or of another machine. */
@@ -38,7 +36,6 @@ export class ClusterNode {
   readonly #actor: ActorRefFrom<typeof nodeMachine>;
   /** Of registration and looks. */
   readonly #timer: Timer;
-  readonly #quickTimer: Timer;
   readonly #object: NodeObject;
   #registeredUid: string | undefined;
   /** The problem in building the status that was logged last. */
@@ -52,7 +49,6 @@ export class ClusterNode {
     const { settings } = parts;
     const { clock } = context;
     this.#timer = new Timer(clock);
-    this.#quickTimer = new Timer(clock);
     this.#object = new NodeObject(context, {
       ...parts,
       onBuilt: (problems) => this.#reportProblems(problems),
@@ -66,7 +62,7 @@ export class ClusterNode {
         now: clock.now(),
       },
     });
-    this.#actor.subscribe({ error: () => this.#disarm() });
+    this.#actor.subscribe({ error: () => this.#timer.disarm() });
   }
 
   get actor(): AnyActorRef {
@@ -116,23 +112,21 @@ export class ClusterNode {
 
   stop(): void {
     this.#isStopped = true;
-    this.#disarm();
+    this.#timer.disarm();
     this.#object.stop();
     if (this.#context.parent === undefined) this.#actor.stop();
   }
 
   #machine(): typeof nodeMachine {
-    const { settings, isReady } = this.#parts;
+    const { settings } = this.#parts;
     const { random, clock, measurements } = this.#context;
     const object = this.#object;
     const due = () => this.#send({ type: 'DUE', now: clock.now() });
-    const quickLook = () => this.#send({ type: 'QUICK_LOOK', isReady: isReady(), now: clock.now() });
     return nodeMachine.provide({
       actions: {
         armRegistration: ({ context }) => this.#timer.arm(registrationDelayMs(context.failures), due),
         armLook: () => this.#timer.arm(lookDelayMs(settings.nodeStatusUpdateFrequencyMs, random()), due),
-        armQuickLook: () => this.#quickTimer.arm(QUICK_LOOK_PERIOD_MS, quickLook),
-        disarmTimers: () => this.#disarm(),
+        disarmTimer: () => this.#timer.disarm(),
         register: ({ context }) => {
           measurements?.nodeLife.registrationBegan(clock.now());
           void this.#ask('REGISTRATION_FAILED', () => object.register(context));
@@ -229,11 +223,6 @@ export class ClusterNode {
     const { registration } = this.#parts;
     const stopped = `the machine of the Node object ${registration.nodeName} does not renew its lease any more`;
     this.#context.logger.warn({}, `This node takes over: ${stopped} (${other})`);
-  }
-
-  #disarm(): void {
-    this.#timer.disarm();
-    this.#quickTimer.disarm();
   }
 }
 

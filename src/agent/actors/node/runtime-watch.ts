@@ -11,6 +11,8 @@ export class RuntimeWatch {
   readonly state: RuntimeState;
   /** Emits why the runtime is not ready, when that changes; undefined once its name is known and its pods are listed. */
   readonly problems = new Subject<string | undefined>();
+  /** Emits when the network of pods has become ready, or is not ready any more. */
+  readonly networkChanges = new Subject<void>();
   readonly #runtime: RuntimeService;
   #name = '';
 
@@ -25,6 +27,7 @@ export class RuntimeWatch {
       prepare: () => this.#prepare(),
       onReady: () => this.problems.next(undefined),
       onNotReady: (problem) => this.problems.next(problem),
+      onNetworkChange: () => this.networkChanges.next(),
     });
   }
 

@@ -7,9 +7,6 @@ import { parseQuantity } from '../formats/quantity.ts';
 const LOOK_JITTER = 0.04;
 /** How many times a report is tried without a pause, one try after the other. */
 export const REPORT_TRIES = 5;
-/** After its start, the node is to be Ready early: for this long it is looked at often. */
-export const QUICK_LOOKS_MS = 120_000;
-export const QUICK_LOOK_PERIOD_MS = 100;
 
 /** `random` is in [0, 1). */
 export function lookDelayMs(periodMs: number, random: number): number {

@@ -121,7 +121,6 @@ const NODE: Sentences = {
   'AwaitingNode.Looking': 'is being read: something else must create it',
   'AwaitingNode.Waiting': 'does not exist yet: something else must create it',
   'Registered.Reporting': 'is being reported',
-  'Registered.AwaitingReadiness': 'is not Ready yet: its status is built often',
   'Registered.Waiting': 'waits for its next report',
   'OtherMachine.Looking': 'belongs to another machine, and is being read again',
   'OtherMachine.Waiting': 'belongs to another machine',

@@ -22,6 +22,8 @@ export interface RuntimeStateParts {
   readonly onReady: () => void;
   /** Called also when the problem has changed. */
   readonly onNotReady: (problem: string) => void;
+  /** Called when the network of pods has become ready, or is not ready any more. */
+  readonly onNetworkChange: () => void;
 }
 
 /** Whether the container runtime and the network of pods are ready. */
@@ -83,7 +85,7 @@ export class RuntimeState {
     const { runtime, prepare } = this.#parts;
     try {
       const status = await this.#patiently((signal) => runtime.status({ signal }));
-      this.#status = status;
+      this.#take(status);
       const condition = status.conditions.find(({ type }) => type === 'RuntimeReady');
       if (condition?.status === false) return `${condition.reason}: ${condition.message}`;
       this.#readyAt = this.#clock.now();
@@ -92,6 +94,12 @@ export class RuntimeState {
     } catch (error) {
       return errorMessage(error);
     }
+  }
+
+  #take(status: RuntimeStatus): void {
+    const wasReady = this.networkProblem() === undefined;
+    this.#status = status;
+    if (wasReady !== (this.networkProblem() === undefined)) this.#parts.onNetworkChange();
   }
 
   /** Gives the work up after `PATIENCE_MS`. The work is not awaited then, but may still be going on. */

@@ -79,7 +79,6 @@ function agentOf(
       registerWithTaints: [{ key: 'dedicated', value: 'x', effect: 'NoSchedule' }],
     },
     facts: () => Promise.resolve(machineFacts({ ...facts, nowMs: systemClock.now() })),
-    isReady: () => (facts.problems ?? []).length === 0,
     onRegistered: (uid) => lease.nodeKnown(uid),
     onLost: () => lease.nodeLost(),
   });

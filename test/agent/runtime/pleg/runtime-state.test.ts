@@ -53,6 +53,7 @@ const newState = () =>
     prepare: () => prepare(),
     onReady: () => told.push('ready'),
     onNotReady: (problem) => told.push(problem),
+    onNetworkChange: () => told.push('network'),
   });
 
 describe('ready', () => {
@@ -252,16 +253,18 @@ describe('the network', () => {
       conditions(condition('RuntimeReady', true), condition('NetworkReady', false, 'no CNI config'));
     const state = newState();
     await state.check();
-    expect([told, state.networkProblem()]).toEqual([['ready'], 'Broken: no CNI config']);
+    expect([told, state.networkProblem()]).toEqual([['network', 'ready'], 'Broken: no CNI config']);
   });
 
   test('the problem ends with the next check that finds the network ready', async () => {
     answer = () => conditions(condition('NetworkReady', false, 'no CNI config'));
     const state = newState();
     await state.check();
+    told.length = 0;
     answer = () => conditions(condition('NetworkReady', true));
     await state.check();
-    expect(state.networkProblem()).toBeUndefined();
+    await state.check();
+    expect([told, state.networkProblem()]).toEqual([['network'], undefined]);
   });
 });
 
