@@ -15,6 +15,13 @@ export interface ClusterOptions extends CriDaemonOptions {
   readonly flags?: readonly string[];
 }
 
+/** What tests look at of an event. */
+export interface CoreEvent {
+  readonly reason: string;
+  readonly message: string;
+  readonly involvedObject: { readonly name: string; readonly fieldPath?: string };
+}
+
 export class ClusterBed {
   readonly controlPlane: ControlPlane;
   readonly bed: CriDaemonBed;
@@ -120,24 +127,31 @@ export class ClusterBed {
 
   /** The reasons of the events about the object of that name, oldest first. */
   async eventsOf(name: string): Promise<readonly string[]> {
-    const path = `${IN_DEFAULT}/events?fieldSelector=involvedObject.name=${name}`;
-    const { items = [] } = (await this.controlPlane.read<{ items: { reason: string }[] }>(path)) ?? {};
-    return items.map(({ reason }) => reason);
+    return (await this.wholeEventsOf(name)).map(({ reason }) => reason);
+  }
+
+  /** As `eventsOf`, whole. `fields`: more that they must have, such as `type=Warning`. */
+  async wholeEventsOf(name: string, ...fields: readonly string[]): Promise<readonly CoreEvent[]> {
+    const selector = [`involvedObject.name=${name}`, ...fields].join();
+    const path = `${IN_DEFAULT}/events?fieldSelector=${encodeURIComponent(selector)}`;
+    return (await this.controlPlane.read<{ items: readonly CoreEvent[] }>(path))?.items ?? [];
   }
 
   /** Resolves when an event of the object of that name has the text in its message. */
   async told(name: string, text: string): Promise<void> {
-    const path = `${IN_DEFAULT}/events?fieldSelector=involvedObject.name=${name}`;
-    const messages = async () => {
-      const { items = [] } = (await this.controlPlane.read<{ items: { message: string }[] }>(path)) ?? {};
-      return items.map(({ message }) => message);
-    };
+    const messages = async () => (await this.wholeEventsOf(name)).map(({ message }) => message);
     await waitFor(async () => (await messages()).some((message) => message.includes(text)), {
       what: `an event of ${name}: ${text}`,
       pauseMs: PAUSE_MS,
     }).catch(async (error: unknown) => {
       throw new Error(`${String(error)}; told was: ${JSON.stringify(await messages())}`, { cause: error });
     });
+  }
+
+  /** Deletes the ConfigMaps and Secrets that tests have made. */
+  async clearObjects(): Promise<void> {
+    for (const resource of ['configmaps', 'secrets'])
+      await this.controlPlane.deleteAll(`${IN_DEFAULT}/${resource}`);
   }
 
   /** Deletes all pods of the API server. */

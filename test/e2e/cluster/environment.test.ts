@@ -94,14 +94,10 @@ describeOnCluster('the environment of containers', { flags: ['--v', '10'] }, (cl
     return { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) };
   }
 
-  const events = (name: string) =>
-    kubectl(
-      'get',
-      'events',
-      `--field-selector=involvedObject.name=${name},type=Warning`,
-      '-o',
-      'jsonpath={range .items[*]}{.reason} {.involvedObject.fieldPath} {.message}{"\\n"}{end}',
-    );
+  const events = async (name: string) =>
+    (await cluster.wholeEventsOf(name, 'type=Warning'))
+      .map(({ reason, involvedObject, message }) => `${reason} ${involvedObject.fieldPath} ${message}\n`)
+      .join('');
 
   test('a container has variables of each kind, and they are filled in where its spec uses them', async () => {
     const writes = `printf "# own\\nTOKEN='from a file'\\n" > /files/own.env`;

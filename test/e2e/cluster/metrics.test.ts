@@ -5,8 +5,7 @@ import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 describeOnCluster('the metrics of a node in a cluster', (cluster) => {
-  const scrape = (path: string) =>
-    cluster.controlPlane.kubectl('get', '--raw', `/api/v1/nodes/${NODE_NAME}/proxy${path}`);
+  const scrape = (path: string) => cluster.controlPlane.readText(`/api/v1/nodes/${NODE_NAME}/proxy${path}`);
 
   /** The value of the series of that name that has all these labels. */
   function valueOf(text: string, name: string, labels: Readonly<Record<string, string>> = {}): number {

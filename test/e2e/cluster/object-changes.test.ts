@@ -31,7 +31,7 @@ const phaseIs = (cluster: ClusterBed, name: string, phase: string) =>
 
 /** The watches of single ConfigMaps and Secrets that the API server has now, those of other programs too. */
 async function watches(cluster: ClusterBed): Promise<number> {
-  const metrics = await cluster.controlPlane.kubectl('get', '--raw', '/metrics');
+  const metrics = await cluster.controlPlane.readText('/metrics');
   const ofOne = metrics
     .split('\n')
     .filter(
@@ -82,7 +82,7 @@ describeOnCluster('objects that come late or change', { config }, (cluster) => {
 
   afterEach(async () => {
     await cluster.clear();
-    await kubectl('delete', 'configmaps,secrets', '--all');
+    await cluster.clearObjects();
   });
 
   test('a pod whose Secret is missing has an event, and goes on when it appears', async () => {

@@ -112,10 +112,8 @@ describeOnCluster(
           ],
         }),
       });
-      const selector = '--field-selector=involvedObject.name=patient,reason=FailedMount';
-      const messages = () => kubectl('get', 'events', selector, '-o', 'jsonpath={.items[*].message}');
-      await waitFor(async () => (await messages()) !== '', { what: 'the event FailedMount' });
-      expect(await messages()).toContain(
+      await cluster.told(
+        'patient',
         'MountVolume.SetUp failed for volume "data" : configmap "late" not found',
       );
       await kubectl('create', 'configmap', 'late', '--from-literal=key=there');

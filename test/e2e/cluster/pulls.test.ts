@@ -72,15 +72,8 @@ describeOnCluster('private images', { controlPlane: { with: ['kube-controller-ma
       name,
       (pod) => containerStatus(pod)?.state?.waiting?.reason === reason,
     );
-  const messages = async (name: string, reason: string) => {
-    const selector = `--field-selector=involvedObject.name=${name},reason=${reason}`;
-    const { items } = await cluster.controlPlane.kubectlJson<{ items: { message: string }[] }>(
-      'get',
-      'events',
-      selector,
-    );
-    return items.map(({ message }) => message);
-  };
+  const messages = async (name: string, reason: string) =>
+    (await cluster.wholeEventsOf(name, `reason=${reason}`)).map(({ message }) => message);
   /** The records of pulls on the node's disk, by the name of the image. */
   const records = () => {
     const folder = join(cluster.bed.rootDir, 'image_manager', 'pulled');

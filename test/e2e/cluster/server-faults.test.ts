@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { CoreEvent, Lease, Pod } from '../../../src/types/kubernetes.ts';
 import { type DoubleFault, DoubleFaults } from '../../support/api-server/faults/double-faults.ts';
 import type { Fault } from '../../support/api-server/faults/fault-rules.ts';
-import { issueServing } from '../../support/api-server/faults/serving-certificates.ts';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { containerStatus, NODE_NAME, stateOf } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -89,7 +88,12 @@ describeOnCluster('an API server with faults', options, (cluster) => {
     await startAnew();
     await cluster.create('steady', { containers: [cluster.server()] });
     const before = await cluster.podIsReady('steady');
-    await issueServing(ca, { name: 'other-name', alternativeNames: 'DNS:other.test' });
+    ca.issue({
+      name: 'other-name',
+      commonName: 'kube-apiserver',
+      usage: 'server auth',
+      alternativeNames: 'DNS:other.test',
+    });
     await faults.serveCertificate('other-name');
     const line = await says('API server: no answer', () => faults.breakConnections());
     expect(line).toContain(`TLS with ${new URL(server).host}: `);

@@ -11,7 +11,7 @@ import { basename, join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Node, Pod } from '../../../src/types/kubernetes.ts';
-import { signedCertificate } from '../../support/api-server/sign-request.ts';
+import { signRequest } from '../../support/api-server/sign-request.ts';
 import { ControlPlane, createPlaces } from '../../support/control-plane/control-plane.ts';
 import { allowBootstrap, writeBootstrapKubeconfig } from '../../support/control-plane/node-bootstrap.ts';
 import { installKubectl } from '../../support/containerd/packages.ts';
@@ -191,7 +191,7 @@ if (reason !== undefined)
     const usages = ['digital signature', usage];
     const wish = { request: asked, usages, nowMs: Date.now() - 95 * HOUR_MS, seconds: 100 * 3600 };
     const [, own = ''] = /(-----BEGIN EC PRIVATE KEY-----.*)$/su.exec(readFileSync(file, 'utf8')) ?? [];
-    writeFileSync(file, signedCertificate(authority, wish) + own);
+    writeFileSync(file, signRequest(authority, wish) + own);
     return serialOf(file);
   }
 

@@ -180,10 +180,8 @@ describeOnCluster('tokens of service accounts', options, (cluster) => {
     });
     await kubectl('delete', ...ACCOUNT);
     await cluster.startDaemon();
-    const selector = '--field-selector=involvedObject.name=early,reason=FailedMount';
-    const messages = () => kubectl('get', 'events', selector, '-o', 'jsonpath={.items[*].message}');
-    await waitFor(async () => (await messages()) !== '', { what: 'the event FailedMount' });
-    expect(await messages()).toContain(
+    await cluster.told(
+      'early',
       'MountVolume.SetUp failed for volume "tokens" : failed to fetch token: serviceaccounts "robot" not found',
     );
     await kubectl('create', ...ACCOUNT);

@@ -19,10 +19,10 @@ describeOnCluster('trust bundles', { controlPlane: { apiServerFlags: FLAGS } }, 
   let first: string;
   let second: string;
 
-  beforeAll(async () => {
+  beforeAll(() => {
     dir = mkdtempSync(join(tmpdir(), 'statelet-ca-'));
     first = readFileSync(cluster.controlPlane.ca.files.cert, 'utf8');
-    second = readFileSync((await new CertificateAuthority(dir).create()).files.cert, 'utf8');
+    second = readFileSync(new CertificateAuthority(dir).create().files.cert, 'utf8');
   });
   afterEach(() => cluster.clear());
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -71,19 +71,12 @@ describeOnCluster('trust bundles', { controlPlane: { apiServerFlags: FLAGS } }, 
     await create('optional', { name: 'none', optional: true });
     await create('waiting', { name: 'none' });
     expect(await (await fileOf('optional'))()).toBe('');
-    const messages = (name: string) =>
-      cluster.controlPlane.kubectl(
-        ...['get', 'events', `--field-selector=involvedObject.name=${name},reason=FailedMount`],
-        ...['-o', 'jsonpath={.items[*].message}'],
-      );
-    const told = (name: string, text: string) =>
-      waitFor(async () => (await messages(name)).includes(text), { what: text, pauseMs: 250 });
     const failed = 'MountVolume.SetUp failed for volume "data" :';
-    await told(
+    await cluster.told(
       'selecting',
       `${failed} combination of signerName and labelSelector matched zero ClusterTrustBundles`,
     );
-    await told(
+    await cluster.told(
       'waiting',
       `${failed} while getting ClusterTrustBundle: clustertrustbundle.certificates.k8s.io "none" not found`,
     );

@@ -22,6 +22,9 @@ describeOnCluster(
   { config: SELDOM, controlPlane: { with: ['kube-controller-manager'] } },
   (cluster) => {
     const kubectl = (...args: string[]) => cluster.controlPlane.kubectl(...args);
+    const object = (kind: string, name: string) => ({ apiVersion: 'v1', kind, metadata: { name } });
+    const patch = (path: string, change: object) =>
+      cluster.controlPlane.patch(`/api/v1/namespaces/default/${path}`, change);
     /** Runs a shell script in a container; resolves to the lines that it writes. */
     const sh = async (pod: Pod, script: string) =>
       (await cluster.bed.exec(pod, ['sh', '-c', `{ ${script}; } 2>&1; true`])).trimEnd().split('\n');
@@ -43,13 +46,7 @@ describeOnCluster(
       return cluster.create(name, { volumes, containers: [container], ...spec }, metadata);
     };
     const messagesOf = async (name: string) =>
-      kubectl(
-        'get',
-        'events',
-        `--field-selector=involvedObject.name=${name},reason=FailedMount`,
-        '-o',
-        'jsonpath={range .items[*]}{.message}{"\\n"}{end}',
-      );
+      (await cluster.wholeEventsOf(name, 'reason=FailedMount')).map(({ message }) => message).join('\n');
     const failsWith = (name: string, text: string) =>
       waitFor(async () => (await messagesOf(name)).includes(text), {
         what: `the event FailedMount of ${name}: ${text}`,
@@ -62,12 +59,14 @@ describeOnCluster(
       await waitFor(found, { what: 'the default service account and kube-root-ca.crt' });
     });
     beforeEach(async () => {
-      await kubectl('create', 'configmap', 'settings', '--from-literal=color=blue', '--from-literal=size=7');
-      await kubectl('create', 'secret', 'generic', 'login', '--from-literal=password=not-for-logs');
+      await cluster.controlPlane.apply(
+        { ...object('ConfigMap', 'settings'), data: { color: 'blue', size: '7' } },
+        { ...object('Secret', 'login'), stringData: { password: 'not-for-logs' } },
+      );
     });
     afterEach(async () => {
       await cluster.clear();
-      await kubectl('delete', 'configmap,secret', '--all', '--ignore-not-found');
+      await cluster.clearObjects();
     });
 
     const SOURCES: readonly Volume[] = [
@@ -156,9 +155,9 @@ describeOnCluster(
       const pod = await cluster.podIsReady('follows');
       const reads = (script: string, text: string) =>
         waitFor(async () => (await sh(pod, script))[0] === text, { what: `${script} to show ${text}` });
-      await kubectl('patch', 'configmap', 'settings', '-p', '{"data":{"color":"green","size":"8"}}');
+      await patch('configmaps/settings', { data: { color: 'green', size: '8' } });
       await reads('cd /settings/..data; cat deep/er/color size', 'green8');
-      await kubectl('patch', 'secret', 'login', '-p', '{"stringData":{"password":"changed"}}');
+      await patch('secrets/login', { stringData: { password: 'changed' } });
       await reads('cat /login/password', 'changed');
       expect(await sh(pod, 'cat /part; echo; ls -A /settings | grep -c ^..2')).toEqual(['blue', '1']);
 
@@ -208,8 +207,10 @@ describeOnCluster(
       await cluster.podIsReady('beside');
       const waiting = await cluster.pod('waits');
       expect(containerStatus(waiting!)?.state?.waiting).toEqual({ reason: 'ContainerCreating' });
-      await kubectl('create', 'secret', 'generic', 'late-one', '--from-literal=a=1');
-      await kubectl('create', 'configmap', 'late-two', '--from-literal=b=2');
+      await cluster.controlPlane.apply(
+        { ...object('Secret', 'late-one'), stringData: { a: '1' } },
+        { ...object('ConfigMap', 'late-two'), data: { b: '2' } },
+      );
       expect(await sh(await cluster.podIsReady('waits'), 'cat /one/a /two/b')).toEqual(['12']);
     });
 

@@ -78,14 +78,14 @@ export class HttpBed {
 }
 
 /** An authority and a certificate for a server on loopback, in a temporary folder. */
-export async function loopbackCertificates() {
+export function loopbackCertificates() {
   const dir = mkdtempSync(join(tmpdir(), 'statelet-certificates-'));
-  const authority = await new CertificateAuthority(dir).create();
+  const authority = new CertificateAuthority(dir).create();
   const alternativeNames = 'IP:127.0.0.1,DNS:localhost';
-  const files = await authority.issue({
+  const files = authority.issue({
     name: 'server',
-    subject: '/CN=server',
-    usage: 'serverAuth',
+    commonName: 'server',
+    usage: 'server auth',
     alternativeNames,
   });
   return {

@@ -1,21 +1,32 @@
-/** Certificates for a control plane of a test, made by openssl. */
-import { execFile } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+/** Certificates for a control plane of a test, as files. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import {
+  alternativeNames,
+  type CertificateContent,
+  nameOf,
+  newKey,
+  ofAuthority,
+  publicKeyOf,
+  signedCertificate,
+  type Subject,
+  usages,
+} from '../signed-certificate.ts';
 
-const run = promisify(execFile);
+const DAY_MS = 24 * 3_600_000;
 
-export interface CertificateRequest {
+export interface CertificateRequest extends Subject {
   /** The name of the files. */
   readonly name: string;
-  /** `/O=system:nodes/CN=system:node:node-1`. */
-  readonly subject: string;
-  readonly usage: 'clientAuth' | 'serverAuth';
+  readonly usage: 'client auth' | 'server auth';
   /** `IP:127.0.0.1,DNS:localhost`. */
   readonly alternativeNames?: string;
+  /** Unix ms. Default: now. */
+  readonly notBefore?: number;
   /** Default 30. 0: the certificate has expired when it is made. */
   readonly days?: number;
+  /** Who signs it. Default: the authority in whose folder it is. */
+  readonly signer?: CertificateAuthority;
 }
 
 /** Paths of PEM files. */
@@ -26,6 +37,7 @@ export interface CertificateFiles {
 
 /** An authority in a folder. */
 export class CertificateAuthority {
+  static readonly #NAME = nameOf({ commonName: 'test-ca' });
   readonly dir: string;
   readonly files: CertificateFiles;
 
@@ -38,37 +50,47 @@ export class CertificateAuthority {
     return { cert: join(this.dir, `${name}.crt`), key: join(this.dir, `${name}.key`) };
   }
 
-  async create(): Promise<this> {
-    const { cert, key } = this.files;
-    const extensions = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign,cRLSign'];
-    const flags = [...extensions.flatMap((text) => ['-addext', text]), '-subj', '/CN=test-ca'];
-    await run('openssl', ['req', '-x509', ...newKey(key), ...flags, '-days', '30', '-out', cert]);
+  create(): this {
+    const key = newKey();
+    writeFileSync(this.files.key, key, { mode: 0o600 });
+    const content = { subject: CertificateAuthority.#NAME, ...validity(Date.now(), 30) };
+    const cert = this.#signed({ ...content, publicKey: publicKeyOf(key), extensions: ofAuthority() });
+    writeFileSync(this.files.cert, cert);
     return this;
   }
 
   /** The files of an earlier certificate of that name are overwritten. */
-  async issue({ name, subject, usage, ...rest }: CertificateRequest): Promise<CertificateFiles> {
-    const { alternativeNames, days = 30 } = rest;
-    const { cert, key } = this.filesOf(name);
-    const [request, extensions] = [join(this.dir, `${name}.csr`), join(this.dir, `${name}.ext`)];
-    const lines = ['keyUsage=critical,digitalSignature,keyEncipherment', `extendedKeyUsage=${usage}`];
-    if (alternativeNames !== undefined) lines.push(`subjectAltName=${alternativeNames}`);
-    writeFileSync(extensions, lines.join('\n'));
-    await run('openssl', ['req', '-new', ...newKey(key), '-subj', subject, '-out', request]);
-    const ca = ['-CA', this.files.cert, '-CAkey', this.files.key, '-set_serial', serial()];
-    const flags = ['-in', request, '-extfile', extensions, '-days', String(days), '-out', cert];
-    await run('openssl', ['x509', '-req', ...ca, ...flags]);
-    for (const file of [request, extensions]) rmSync(file);
-    return { cert, key };
+  issue(request: CertificateRequest): CertificateFiles {
+    const { name, usage, days = 30, notBefore = Date.now(), signer = this } = request;
+    const files = this.filesOf(name);
+    const key = newKey();
+    const cert = signer.#signed({
+      subject: nameOf(request),
+      publicKey: publicKeyOf(key),
+      ...validity(notBefore, days),
+      extensions: [
+        ...usages(['digital signature', 'key encipherment', usage]),
+        ...alternativeNames(parsedNames(request.alternativeNames)),
+      ],
+    });
+    writeFileSync(files.key, key, { mode: 0o600 });
+    writeFileSync(files.cert, cert);
+    return files;
+  }
+
+  #signed(content: CertificateContent): string {
+    const key = readFileSync(this.files.key, 'utf8');
+    return signedCertificate({ name: CertificateAuthority.#NAME, key }, content);
   }
 }
 
-function newKey(file: string): string[] {
-  return ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', file];
+function validity(notBefore: number, days: number): Pick<CertificateContent, 'notBefore' | 'notAfter'> {
+  return { notBefore, notAfter: notBefore + days * DAY_MS };
 }
 
-let serials = 1000;
-function serial(): string {
-  serials += 1;
-  return String(serials);
+function parsedNames(text = ''): { dnsNames: readonly string[]; ipAddresses: readonly string[] } {
+  const names = text.split(',');
+  const ofKind = (kind: string) =>
+    names.filter((name) => name.startsWith(kind)).map((name) => name.slice(kind.length));
+  return { dnsNames: ofKind('DNS:'), ipAddresses: ofKind('IP:') };
 }

@@ -29,7 +29,7 @@ describeOnControlPlane('a control plane of a test', (controlPlane) => {
   });
 
   test('has credentials for other nodes', async () => {
-    const kubeconfig = await controlPlane.addNode('node-2');
+    const kubeconfig = controlPlane.addNode('node-2');
     const asNode = controlPlane.kubectl('--kubeconfig', kubeconfig, 'get', 'secrets');
     await expect(asNode).rejects.toThrow('User "system:node:node-2" cannot list');
   });

@@ -24,6 +24,7 @@ import {
 import type { DoubleOptions } from '../api-server/context.ts';
 import { SERVED_TYPES } from '../api-server/served-types.ts';
 import { freePort } from '../free-port.ts';
+import type { Subject } from '../signed-certificate.ts';
 import { kubectlProgram, kubernetesProgram, type ProgramsKind } from '../kubernetes-programs.ts';
 import { waitFor } from '../wait-for.ts';
 
@@ -147,7 +148,8 @@ export class ControlPlane {
 
   /** Prepares everything that its programs need, for tests that start them in another way. */
   async prepare(): Promise<void> {
-    await Promise.all([run('ip', ['address', 'replace', `${this.nodeIp}/32`, 'dev', 'lo']), this.#issue()]);
+    this.#issue();
+    await run('ip', ['address', 'replace', `${this.nodeIp}/32`, 'dev', 'lo']);
   }
 
   /** Its programs, in the order in which they need each other. */
@@ -198,6 +200,11 @@ export class ControlPlane {
     if (statusCode === 200) return JSON.parse(body) as T;
     if (statusCode === 404) return undefined;
     throw new Error(`GET ${path}: ${statusCode} ${body}`);
+  }
+
+  /** What the administrator is answered at a path of the API server, such as `/metrics`. Rejects where it is not 200. */
+  async readText(path: string): Promise<string> {
+    return this.#send('GET', path);
   }
 
   /** A strategic merge patch as the administrator, also of subresources, which older versions of kubectl do not know: `pods/web/status`. */
@@ -285,9 +292,9 @@ export class ControlPlane {
   }
 
   /** Credentials of another node. Returns the path of its kubeconfig. */
-  async addNode(nodeName: string): Promise<string> {
-    await this.ca.issue(nodeCertificate(nodeName, nodeName));
-    return this.writeKubeconfig(nodeName, this.ca.filesOf(nodeName));
+  addNode(nodeName: string): string {
+    const files = this.ca.issue({ ...nodeSubject(nodeName), name: nodeName, usage: 'client auth' });
+    return this.writeKubeconfig(nodeName, files);
   }
 
   /** Returns the path. `server`: for example that of a proxy. */
@@ -318,41 +325,41 @@ export class ControlPlane {
   }
 
   /** All certificates and kubeconfigs. */
-  async #issue(): Promise<void> {
+  #issue(): void {
     const { ca, nodeIp, nodeName } = this;
-    await ca.create();
+    ca.create();
     const serverNames = `IP:127.0.0.1,IP:${nodeIp},IP:10.96.0.1,DNS:localhost,DNS:kubernetes.default.svc`;
     const nodeNames = `DNS:${nodeName},DNS:localhost,IP:${nodeIp},IP:127.0.0.1`;
-    const subjects = {
-      admin: '/O=system:masters/CN=admin',
+    const clients: Readonly<Record<string, Subject>> = {
+      node: nodeSubject(nodeName),
+      admin: { organizations: ['system:masters'], commonName: 'admin' },
       ...(this.programs === 'real' && {
-        'controller-manager': '/CN=system:kube-controller-manager',
-        scheduler: '/CN=system:kube-scheduler',
+        'controller-manager': { commonName: 'system:kube-controller-manager' },
+        scheduler: { commonName: 'system:kube-scheduler' },
       }),
-      'apiserver-kubelet-client': '/O=system:masters/CN=kube-apiserver-kubelet-client',
-      'service-accounts': '/CN=service-accounts',
+      'apiserver-kubelet-client': {
+        organizations: ['system:masters'],
+        commonName: 'kube-apiserver-kubelet-client',
+      },
+      'service-accounts': { commonName: 'service-accounts' },
     };
-    await Promise.all([
-      ca.issue({
-        name: 'apiserver',
-        subject: '/CN=kube-apiserver',
-        usage: 'serverAuth',
-        alternativeNames: serverNames,
-      }),
-      ca.issue(nodeCertificate('node', nodeName)),
-      ca.issue({
-        ...nodeCertificate('node-serving', nodeName),
-        usage: 'serverAuth',
-        alternativeNames: nodeNames,
-      }),
-      ...Object.entries(subjects).map(([name, subject]) => ca.issue({ name, subject, usage: 'clientAuth' })),
-    ]);
-    for (const name of ['node', ...Object.keys(subjects)]) this.writeKubeconfig(name, ca.filesOf(name));
+    const serving = { usage: 'server auth' } as const;
+    ca.issue({ ...serving, name: 'apiserver', commonName: 'kube-apiserver', alternativeNames: serverNames });
+    ca.issue({
+      ...serving,
+      ...nodeSubject(nodeName),
+      name: 'node-serving',
+      alternativeNames: nodeNames,
+    });
+    for (const [name, subject] of Object.entries(clients)) {
+      ca.issue({ ...subject, name, usage: 'client auth' });
+      this.writeKubeconfig(name, ca.filesOf(name));
+    }
   }
 }
 
-function nodeCertificate(name: string, nodeName: string) {
-  return { name, subject: `/O=system:nodes/CN=system:node:${nodeName}`, usage: 'clientAuth' } as const;
+function nodeSubject(nodeName: string): Subject {
+  return { organizations: ['system:nodes'], commonName: `system:node:${nodeName}` };
 }
 
 interface Components {

@@ -190,7 +190,7 @@ describeOnControlPlane('a node', (controlPlane) => {
   });
 
   test('with the credentials of another node logs that these do not allow it, and keeps trying', async () => {
-    await controlPlane.addNode('node-9');
+    controlPlane.addNode('node-9');
     const agent = agentOf(controlPlane, { user: 'node-9' });
     await waitFor(() => agent.node.current.problem, { what: 'the refusal' });
     expect(agent.node.current).toMatchObject({ state: 'Registering' });

@@ -176,7 +176,7 @@ describeOnControlPlane('a pod that a plugin has chosen', (controlPlane) => {
   test.each(['EvictionAPI', 'DeletionAPI'] as const)(
     'is refused to another node, which is told by name with what would be right (%s)',
     async (killer) => {
-      await controlPlane.addNode('node-2');
+      controlPlane.addNode('node-2');
       clients.close();
       connect(controlPlane.detailsOf(controlPlane.ca.filesOf('node-2')));
       const pod = await running(`foreign-${killer.toLowerCase()}`, killer);

@@ -54,7 +54,7 @@ describeOnControlPlane('taints of conditions', (controlPlane) => {
         subjects: [{ kind: 'User', name: 'tainter', apiGroup: 'rbac.authorization.k8s.io' }],
       },
     );
-    await controlPlane.ca.issue({ name: 'tainter', subject: '/CN=tainter', usage: 'clientAuth' });
+    controlPlane.ca.issue({ name: 'tainter', commonName: 'tainter', usage: 'client auth' });
   });
   beforeEach(async () => {
     clock = new VirtualClock();

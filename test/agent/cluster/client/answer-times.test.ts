@@ -6,7 +6,7 @@ import { HttpBed, loopbackCertificates } from '../../../support/api/http-bed.ts'
 import { ObservedConnection } from '../../../support/api/observed-connection.ts';
 
 test('the time of each answer is compared with the clock of this machine', async () => {
-  const certificates = await loopbackCertificates();
+  const certificates = loopbackCertificates();
   const dates = [new Date(Date.now() - 3_600_000).toUTCString(), undefined];
   const bed = await new HttpBed({ protocol: 'h2', files: certificates.files }, (_request, answer) => {
     const date = dates.shift();

@@ -17,14 +17,14 @@ import { TcpProxy } from '../../../support/tcp-proxy.ts';
 
 const NODE = { resource: 'nodes', name: 'n' } as const;
 
-let certificates: Awaited<ReturnType<typeof loopbackCertificates>>;
+let certificates: ReturnType<typeof loopbackCertificates>;
 let bed: HttpBed;
 /** What the server saw of the latest client. */
 let client = '';
 const ends: (() => unknown)[] = [];
 
 beforeAll(async () => {
-  certificates = await loopbackCertificates();
+  certificates = loopbackCertificates();
   bed = await new HttpBed({ protocol: 'h2', files: certificates.files }, (request, answer) => {
     client = clientOf(request.socket);
     answer.end('{}');
@@ -120,16 +120,16 @@ describe('TLS', () => {
 
   test('a certificate for another name is not accepted, but for the name that the kubeconfig wants', async () => {
     await expect(ask({ tlsServerName: 'api.test' })).rejects.toThrow(
-      /TLS with 127\.0\.0\.1:\d+: the server's certificate is for IP Address:127\.0\.0\.1, DNS:localhost, and not for api\.test: .* should be /,
+      /TLS with 127\.0\.0\.1:\d+: the server's certificate is for DNS:localhost, IP Address:127\.0\.0\.1, and not for api\.test: .* should be /,
     );
     await expect(ask({ tlsServerName: 'api.test', insecureSkipTLSVerify: true })).resolves.toEqual({});
   });
 
   test('shows the certificate of the client', async () => {
-    const { cert, key } = await certificates.authority.issue({
+    const { cert, key } = certificates.authority.issue({
       name: 'client',
-      subject: '/CN=system:node:n',
-      usage: 'clientAuth',
+      commonName: 'system:node:n',
+      usage: 'client auth',
     });
     await ask({ cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') });
     expect(client).toBe('system:node:n');
@@ -140,10 +140,10 @@ describe('TLS', () => {
   });
 
   test('a certificate of an authority that the kubeconfig does not name: the error says how to fix it', async () => {
-    const { cert } = await certificates.authority.issue({
+    const { cert } = certificates.authority.issue({
       name: 'stranger',
-      subject: '/CN=stranger',
-      usage: 'serverAuth',
+      commonName: 'stranger',
+      usage: 'server auth',
     });
     await expect(ask({ ca: readFileSync(cert, 'utf8') })).rejects.toThrow(
       /TLS with 127\.0\.0\.1:\d+: .*: certificate-authority of the kubeconfig should be the one that signed the server's certificate$/,
@@ -159,10 +159,10 @@ describe('TLS', () => {
   });
 
   test('an expired certificate: the error says that it has expired by the clock of this machine, which may be wrong', async () => {
-    const files = await certificates.authority.issue({
+    const files = certificates.authority.issue({
       name: 'expired',
-      subject: '/CN=server',
-      usage: 'serverAuth',
+      commonName: 'server',
+      usage: 'server auth',
       alternativeNames: 'IP:127.0.0.1',
       days: 0,
     });

@@ -22,11 +22,11 @@ const NODE = { resource: 'nodes', name: 'n' } as const;
 const WATCH = { resourceVersion: '5', timeoutSeconds: 60 };
 
 describe('a connection of HTTP/2', () => {
-  let certificates: Awaited<ReturnType<typeof loopbackCertificates>>;
+  let certificates: ReturnType<typeof loopbackCertificates>;
   const ends: (() => unknown)[] = [];
 
-  beforeAll(async () => {
-    certificates = await loopbackCertificates();
+  beforeAll(() => {
+    certificates = loopbackCertificates();
   });
   afterEach(async () => {
     for (const end of ends.splice(0).reverse()) await end();

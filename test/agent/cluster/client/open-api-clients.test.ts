@@ -37,11 +37,11 @@ function send(answer: BedAnswer, status: number, body: object | string, headers:
 }
 
 describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
-  let certificates: Awaited<ReturnType<typeof loopbackCertificates>>;
+  let certificates: ReturnType<typeof loopbackCertificates>;
   const ends: (() => void | Promise<void>)[] = [];
 
-  beforeAll(async () => {
-    certificates = await loopbackCertificates();
+  beforeAll(() => {
+    certificates = loopbackCertificates();
   });
   afterEach(async () => {
     for (const end of ends.splice(0).reverse()) await end();

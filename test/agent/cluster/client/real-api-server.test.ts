@@ -140,7 +140,7 @@ describeOnControlPlane('the client of a real API server', (controlPlane) => {
   });
 
   test('uses other credentials at once, and lets watches be begun anew', async () => {
-    await controlPlane.addNode('node-2');
+    controlPlane.addNode('node-2');
     const { main, credentials } = open();
     const { metadata } = await main.list<Pod>({ resource: 'pods' }, ofNode());
     const watch = { ...ofNode(), ...metadata, timeoutSeconds: 300 };

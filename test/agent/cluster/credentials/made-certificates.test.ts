@@ -4,7 +4,8 @@ import { describe, expect, test } from '@jest/globals';
 import { signingRequestApart } from '../../../../src/agent/cluster/credentials/ask-credentials-process.ts';
 import { signingRequest } from '../../../../src/agent/cluster/credentials/made-certificates.ts';
 import { clientTemplate } from '../../../../src/agent/policies/cluster/certificates.ts';
-import { newKey, TestAuthority } from '../../../support/certificate-authority.ts';
+import { TestAuthority } from '../../../support/certificate-authority.ts';
+import { newKey } from '../../../support/signed-certificate.ts';
 
 const serving = { ...clientTemplate('node-1'), dnsNames: ['node-1'], ipAddresses: ['10.0.0.1', 'fd00::1'] };
 

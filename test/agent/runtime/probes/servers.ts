@@ -1,16 +1,13 @@
 /** Servers on loopback for probes and hooks to talk to. `close` of each is called by `closeServers`. */
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer as createHTTPServer, type RequestListener } from 'node:http';
 import { createServer as createHTTP2Server, type ServerHttp2Stream } from 'node:http2';
 import { createServer as createHTTPSServer } from 'node:https';
 import { type AddressInfo, createServer as createTCPServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { TestAuthority } from '../../../support/certificate-authority.ts';
 
-/** To be installed: Node cannot make certificates. */
-const OPENSSL = 'openssl';
+/** Of an authority that no client knows. */
+const certified = () => new TestAuthority().keyPair({ commonName: 'nobody.invalid' });
 
 const servers = new Set<Server>();
 const sockets = new Set<Socket>();
@@ -35,8 +32,7 @@ async function listening(server: Server, host = '127.0.0.1', port = 0): Promise<
 /** Each resolves to the port. */
 export const httpServer = (listener: RequestListener, host?: string) =>
   listening(createHTTPServer(listener), host);
-export const httpsServer = (listener: RequestListener) =>
-  listening(createHTTPSServer(selfSigned(), listener));
+export const httpsServer = (listener: RequestListener) => listening(createHTTPSServer(certified(), listener));
 export const http2Server = (onStream: (stream: ServerHttp2Stream) => void) =>
   listening(createHTTP2Server().on('stream', onStream));
 /** At a port that is free, unless it is said at which. */
@@ -52,22 +48,4 @@ export async function closedPort(): Promise<number> {
   server.close();
   await once(server, 'close');
   return port;
-}
-
-let certificate: { key: Buffer; cert: Buffer } | undefined;
-
-function selfSigned(): { key: Buffer; cert: Buffer } {
-  certificate ??= generateCertificate();
-  return certificate;
-}
-
-function generateCertificate(): { key: Buffer; cert: Buffer } {
-  const folder = mkdtempSync(join(tmpdir(), 'statelet-cert-'));
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
-  const files = ['-keyout', key, '-out', cert, '-subj', '/CN=nobody.invalid'];
-  execFileSync(OPENSSL, ['req', '-x509', ...kind, ...files], { stdio: 'ignore' });
-  const read = { key: readFileSync(key), cert: readFileSync(cert) };
-  rmSync(folder, { recursive: true });
-  return read;
 }

@@ -3,7 +3,7 @@ import { rfc3339 } from '../../../../src/agent/policies/formats/time.ts';
 import { LOOPBACK } from '../bootstrap.ts';
 import { type AnyObject, type Draft, NODES } from '../context.ts';
 import { typeOf } from '../served-types.ts';
-import { requestSubject, signedCertificate } from '../sign-request.ts';
+import { requestSubject, signRequest } from '../sign-request.ts';
 import type { ControllerHost } from './controllers.ts';
 
 const KEY = 'certificatesigningrequests.certificates.k8s.io';
@@ -56,7 +56,7 @@ function approve(host: ControllerHost, request: AnyObject): void {
 function sign(host: ControllerHost, request: AnyObject): void {
   const { cert, key } = host.ca.files;
   const asked = Number(request.spec.expirationSeconds ?? YEAR_SECONDS);
-  const certificate = signedCertificate(
+  const certificate = signRequest(
     { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') },
     {
       request: textOf(request),
