@@ -2,6 +2,7 @@
  * What a scrape of metrics costs: CPU time of each path for a node with 100 pods, beside the kubelet's Summary of the same pods, which
  * reads the same files. Needs root, for cgroups. `npm run bench:scrape -- [--pods 100] [--runs 30] [-o json]`.
  */
+import { availableParallelism, totalmem } from 'node:os';
 import { readNodeInfo } from '../src/agent/runtime/node/machine-facts.ts';
 import { AgentMetrics } from '../src/agent/server/metrics/agent-metrics.ts';
 import { cadvisorMetrics } from '../src/agent/server/metrics/cadvisor-metrics.ts';
@@ -32,7 +33,7 @@ const { pods: count, runs } = benchOptions(
   {},
 );
 
-const machine = await readNodeInfo();
+const machine = { ...(await readNodeInfo()), cores: availableParallelism(), memoryBytes: totalmem() };
 const node = new ScrapedNode(count);
 const counted = new AgentMetrics();
 const served = node.pods.map(({ uid, name }): ServedPod => ({

@@ -1,5 +1,7 @@
 /** The machine of a hollow node: what outlives its agents, and what happens on it by plan. */
 import { parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
+import type { GroupFigures } from '../../agent/runtime/stats/cadvisor/group-figures.ts';
+import type { MeasuredMachine } from '../../agent/server/metrics/cadvisor-metrics.ts';
 import type { EndedPod } from '../../agent/policies/termination/ended-pod.ts';
 import type { SimulatedDisk } from '../../simulation/node/simulated-disk.ts';
 import { simulatedNodeFacts } from '../../simulation/node/simulated-node-facts.ts';
@@ -17,6 +19,7 @@ import type { PodSpec } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { ContainerEnd, HollowPlan } from '../plan/hollow-plan.ts';
 import { hollowProgram } from './hollow-programs.ts';
+import { hollowGroups } from './hollow-groups.ts';
 import { HollowUse } from './hollow-use.ts';
 
 const MI = 2 ** 20;
@@ -38,6 +41,7 @@ export class HollowMachine {
   /** For those who look at the machine from outside. */
   readonly console: SimulatedConnection;
   readonly #plan: HollowPlan;
+  readonly #specOf: (uid: string) => PodSpec | undefined;
   /** By id of the container. */
   readonly #whenEnded = new Map<string, Set<() => void>>();
   #boots = 1;
@@ -45,6 +49,7 @@ export class HollowMachine {
   /** `specOf`: of a pod that the node has. */
   constructor(plan: HollowPlan, name: string, specOf: (uid: string) => PodSpec | undefined) {
     this.#plan = plan;
+    this.#specOf = specOf;
     const random = keyedRandom(plan.seed);
     this.random = (key) => random(`${name}/${key}`);
     this.facts = { ...simulatedNodeFacts(plan.capacity), name, labels: plan.labels };
@@ -88,6 +93,25 @@ export class HollowMachine {
     return () => {
       callbacks.delete(callback);
       if (callbacks.size === 0) this.#whenEnded.delete(id);
+    };
+  }
+
+  /** For `/metrics/cadvisor`. */
+  groups(): readonly GroupFigures[] {
+    const { runtime, use } = this;
+    return hollowGroups({ summary: use.summary(), runtime, specOf: this.#specOf, nowMs: systemClock.now() });
+  }
+
+  /** What the Node object says of the machine too. */
+  measured(): MeasuredMachine {
+    const { name, capacity } = this.facts;
+    const amountOf = (quantity = '0') => Number(quantityValue(parseQuantity(quantity)));
+    return {
+      machineID: name,
+      systemUUID: name,
+      bootID: this.bootID,
+      cores: amountOf(capacity.cpu),
+      memoryBytes: amountOf(capacity.memory),
     };
   }
 

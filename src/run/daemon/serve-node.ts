@@ -1,5 +1,6 @@
 /** Puts together what a daemon serves of its node. Loaded when the node's server is opened, or when a client first asks for its paths. */
 import { readFileSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
 import type { NodeAgent } from '../../agent/actors/node-agent.ts';
 import { servedAgent } from '../../agent/actors/served-agent.ts';
 import { transitionLogSwitch } from '../../agent/actors/pods/state-log.ts';
@@ -10,6 +11,7 @@ import { findCgroupMounts } from '../../agent/policies/cgroups/cgroup-mounts.ts'
 import { type FeatureGates, isEnabled } from '../../agent/policies/node/feature-gates.ts';
 import { claimsOf } from '../../agent/policies/volumes/claimed-volume.ts';
 import type { StatsProvider } from '../../agent/runtime/stats/stats-provider.ts';
+import { readNodeInfo } from '../../agent/runtime/node/machine-facts.ts';
 import type { NodeParts } from '../../agent/runtime/node/pod-node.ts';
 import { checkpointRoutes } from '../../agent/server/routes/checkpoint-routes.ts';
 import {
@@ -62,6 +64,7 @@ export function nodeApi(node: ServedNode): NodeApi {
     setVerbosity: verbositySwitch(node),
     summary: async (options) => (await stats()).summary(options),
     groupFigures: async () => (await stats()).groupFigures(),
+    machine: measuredMachine(),
     claimFigures: async () =>
       [...supervisor.desired.pods()].some((pod) => claimsOf(pod).length > 0)
         ? (await stats()).claimFigures()
@@ -73,6 +76,17 @@ export function nodeApi(node: ServedNode): NodeApi {
     agentCounters: counted,
     certificateEnds,
   };
+}
+
+/** Read when it is first asked for: it stays as it is until the next boot. */
+function measuredMachine(): NodeApi['machine'] {
+  let machine: ReturnType<NodeApi['machine']> | undefined;
+  const read = async () => ({
+    ...(await readNodeInfo()),
+    cores: availableParallelism(),
+    memoryBytes: totalmem(),
+  });
+  return () => (machine ??= read());
 }
 
 /** It is read when it is first asked for: no machine changes it. */

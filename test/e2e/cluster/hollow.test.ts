@@ -107,12 +107,35 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     expect(await read('hollow-3', 'metrics')).not.toContain('container_state="running"');
   });
 
+  test('have the figures of containers by the names of cAdvisor, and their own size', async () => {
+    const limits = { cpu: '500m', memory: '100Mi' };
+    await create(
+      'charted',
+      { containers: [{ name: 'main', image: 'nginx', resources: { limits } }] },
+      'hollow-2',
+    );
+    await podIs('charted', 'ready', isReady);
+    const text = await controlPlane.readText('/api/v1/nodes/hollow-2/proxy/metrics/cadvisor');
+    const names = 'image="[^"]*nginx[^"]*",name="[^"]+",namespace="default",pod="charted"';
+    const id = 'id="/kubepods/pod[^"/]+/[^"]+"';
+    for (const [name, value] of [
+      ['container_cpu_usage_seconds_total', '\\S+ \\d+'],
+      ['container_memory_working_set_bytes', '\\S+ \\d+'],
+      ['container_spec_memory_limit_bytes', '1\\.048576e\\+08'],
+      ['container_spec_cpu_quota', '50000'],
+    ] as const) {
+      const cpu = name === 'container_cpu_usage_seconds_total' ? 'cpu="total",' : '';
+      expect(text).toMatch(new RegExp(`^${name}\\{container="main",${cpu}${id},${names}\\} ${value}$`, 'mu'));
+    }
+    expect(text).toMatch(/^machine_cpu_cores\{boot_id="hollow-2-boot-1",[^}]*\} 8$/mu);
+  });
+
   test('serve their health and their pods, each at its own port', async () => {
     await create('listed', { containers: [{ name: 'main', image: 'nginx' }] }, 'hollow-3');
     await podIs('listed', 'ready', isReady);
     const read = (path: string) =>
       controlPlane.kubectl('get', '--raw', `/api/v1/nodes/hollow-3/proxy/${path}`);
-    expect(await read('healthz')).toBe('ok');
+    for (const path of ['healthz', 'healthz/ping', 'healthz/syncloop']) expect(await read(path)).toBe('ok');
     for (const path of ['pods', 'runningpods/']) {
       const { items } = JSON.parse(await read(path)) as { readonly items: readonly Pod[] };
       expect(items.map(({ metadata }) => metadata.name)).toEqual(['listed']);
@@ -172,7 +195,7 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     const pod = await podIs('web', 'started again', (one) => restarts(one) === 1 && isReady(one));
     expect(pod.status?.containerStatuses?.[0]?.lastState?.terminated).toMatchObject({ reason: 'Unknown' });
     expect(await act('list', 'hollow-1', 'hollow-2')).toMatch(
-      /^NAME +STATE +PODS\nhollow-1 +running +1\nhollow-2 +running +5\n$/u,
+      /^NAME +STATE +PODS\nhollow-1 +running +1\nhollow-2 +running +6\n$/u,
     );
   });
 

@@ -1,5 +1,4 @@
 /** `/metrics/cadvisor`: the figures of groups with the names of cAdvisor's metrics. */
-import { availableParallelism, totalmem } from 'node:os';
 import type { MachineIdentity } from '../../policies/node/machine-identity.ts';
 import type { GroupFigures, InterfaceCounts } from '../../runtime/stats/cadvisor/group-figures.ts';
 import { type Metric, metric, type MetricHead, type MetricType, quoted, sample } from './metric-text.ts';
@@ -10,6 +9,12 @@ interface LabelParts {
   readonly id: string;
   readonly name: string;
   readonly all: string;
+}
+
+/** What the metrics say of the machine itself. */
+export interface MeasuredMachine extends MachineIdentity {
+  readonly cores: number;
+  readonly memoryBytes: number;
 }
 
 type Write = (labels: string, value: number) => void;
@@ -23,7 +28,7 @@ interface GroupMetric {
 
 export function cadvisorMetrics(
   groups: readonly GroupFigures[],
-  machine: MachineIdentity,
+  machine: MeasuredMachine,
 ): readonly Metric[] {
   const labels = groups.map(labelParts);
   const ofGroups = GROUP_METRICS.map(({ head, hasTime, write }) => {
@@ -38,13 +43,14 @@ export function cadvisorMetrics(
   return [...ofGroups, ...machineMetrics(machine)];
 }
 
-function machineMetrics({ machineID, systemUUID, bootID }: MachineIdentity): readonly Metric[] {
+function machineMetrics(machine: MeasuredMachine): readonly Metric[] {
+  const { machineID, systemUUID, bootID, cores, memoryBytes } = machine;
   const labels = { boot_id: bootID, machine_id: machineID, system_uuid: systemUUID };
   const gauge = (name: string, help: string, value: number) =>
     metric({ name, type: 'gauge', help }, [[labels, value]]);
   return [
-    gauge('machine_cpu_cores', 'Number of logical CPU cores.', availableParallelism()),
-    gauge('machine_memory_bytes', 'Amount of memory installed on the machine.', totalmem()),
+    gauge('machine_cpu_cores', 'Number of logical CPU cores.', cores),
+    gauge('machine_memory_bytes', 'Amount of memory installed on the machine.', memoryBytes),
   ];
 }
 

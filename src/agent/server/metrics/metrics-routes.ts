@@ -2,7 +2,6 @@
 import type { ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
-import { readNodeInfo } from '../../runtime/node/machine-facts.ts';
 import type { PodLogs } from '../../runtime/stats/stats-provider.ts';
 import type { ClaimStats } from '../../../types/stats.ts';
 import type { NodeApi } from '../routes/node-api.ts';
@@ -18,10 +17,9 @@ const compress = promisify(gzip);
 const GZIP = { level: constants.Z_BEST_SPEED };
 
 export function metricsRoutes(
-  api: NodeMetricsApi & Pick<NodeApi, 'summary' | 'groupFigures' | 'claimFigures' | 'logFigures'>,
+  api: NodeMetricsApi & Pick<NodeApi, 'summary' | 'groupFigures' | 'machine' | 'claimFigures' | 'logFigures'>,
 ): readonly Route[] {
   const { agentCounters } = api;
-  let machine: ReturnType<typeof readNodeInfo> | undefined;
   return [
     route('/metrics', async () => [
       ...volumeMetrics(await api.claimFigures()),
@@ -30,10 +28,7 @@ export function metricsRoutes(
       ...processMetrics(),
       ...(agentCounters?.metrics() ?? []),
     ]),
-    route('/metrics/cadvisor', async () => {
-      machine ??= readNodeInfo();
-      return cadvisorMetrics(await api.groupFigures(), await machine);
-    }),
+    route('/metrics/cadvisor', async () => cadvisorMetrics(await api.groupFigures(), await api.machine())),
     route('/metrics/resource', async () =>
       resourceMetrics(await api.summary({ onlyCPUAndMemory: true }).catch(() => undefined)),
     ),

@@ -1,5 +1,6 @@
 /** What the routes ask of the agent. Each group of routes takes the part that it needs. */
 import type { ClaimedVolume } from '../../policies/volumes/claimed-volume.ts';
+import type { MeasuredMachine } from '../metrics/cadvisor-metrics.ts';
 import type { GroupFigures } from '../../runtime/stats/cadvisor/group-figures.ts';
 import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
 import type { PodLogs } from '../../runtime/stats/stats-provider.ts';
@@ -44,6 +45,7 @@ export interface NodeApi {
   summary(options: { readonly onlyCPUAndMemory: boolean }): Promise<Summary>;
   /** The figures of the machine, of all pods, and of each pod with its sandbox and containers. */
   groupFigures(): Promise<readonly GroupFigures[]>;
+  machine(): Promise<MeasuredMachine>;
   /** The volumes of pods that have a claim. */
   claimFigures(): Promise<readonly ClaimStats[]>;
   /** What the logs of containers use of the disk. */

@@ -4,7 +4,7 @@ import { cadvisorMetrics } from '../../../../src/agent/server/metrics/cadvisor-m
 import { samplesNamed, samplesOf } from './samples.ts';
 
 const AT = 1_795_362_029_694;
-const MACHINE = { machineID: 'm', systemUUID: 's', bootID: 'b' };
+const MACHINE = { machineID: 'm', systemUUID: 's', bootID: 'b', cores: 4, memoryBytes: 2 ** 34 };
 const CONTAINER: GroupFigures = {
   id: '/kubepods/podu/c1',
   name: 'c1',
@@ -123,9 +123,9 @@ test('all labels stand in every series, also where they are empty', () => {
   );
 });
 
-test('the machine is known by its identity', () => {
-  expect(Object.keys(samplesOf(cadvisorMetrics([], MACHINE)))).toEqual([
-    'machine_cpu_cores{boot_id="b",machine_id="m",system_uuid="s"}',
-    'machine_memory_bytes{boot_id="b",machine_id="m",system_uuid="s"}',
-  ]);
+test('the machine is known by its identity, and has its cores and its memory', () => {
+  expect(samplesOf(cadvisorMetrics([], MACHINE))).toEqual({
+    'machine_cpu_cores{boot_id="b",machine_id="m",system_uuid="s"}': '4',
+    'machine_memory_bytes{boot_id="b",machine_id="m",system_uuid="s"}': '1.7179869184e+10',
+  });
 });

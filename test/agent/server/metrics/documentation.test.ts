@@ -37,7 +37,13 @@ const AGENT = [
     0,
   ),
 ];
-const CADVISOR = cadvisorMetrics([], { machineID: '', systemUUID: '', bootID: '' });
+const CADVISOR = cadvisorMetrics([], {
+  machineID: '',
+  systemUUID: '',
+  bootID: '',
+  cores: 1,
+  memoryBytes: 1,
+});
 const namesOf = (metrics: readonly Metric[]) => metrics.map(({ head }) => head.name);
 const ALL = new Set(namesOf([...AGENT, ...CADVISOR, ...resourceMetrics(undefined)]));
 

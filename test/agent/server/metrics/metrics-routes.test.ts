@@ -20,6 +20,8 @@ import { NO_WORKERS, samplesNamed, samplesOf } from './samples.ts';
 
 type Api = Parameters<typeof metricsRoutes>[0];
 
+const MACHINE = { machineID: 'm', systemUUID: 's', bootID: 'b', cores: 4, memoryBytes: 2 ** 34 };
+
 const closing: (() => unknown)[] = [];
 let received = 0;
 afterEach(async () => {
@@ -36,6 +38,7 @@ async function serve(api: Partial<Api> = {}): Promise<string> {
     ...NO_WORKERS,
     summary: () => Promise.resolve({ node: { nodeName: 'node-1' }, pods: [] }),
     groupFigures: () => Promise.resolve([]),
+    machine: () => Promise.resolve(MACHINE),
     claimFigures: () => Promise.resolve([]),
     logFigures: () => Promise.resolve([]),
     metricsProvider: 'cadvisor',
