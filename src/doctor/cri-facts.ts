@@ -35,15 +35,15 @@ export async function containerFacts(
   answers: RuntimeAnswers,
 ): Promise<NonNullable<DoctorFacts['containers']>> {
   const name = 'value' in answers.answer ? answers.answer.value.name : '';
-  const told = settingsOfStatus(answers.info);
-  const isTold = told.confDir !== undefined || told.sandboxImage !== undefined;
-  const settings = isTold ? told : await settingsInFile(name);
+  const ofStatus = settingsOfStatus(answers.info);
+  const isInStatus = ofStatus.confDir !== undefined || ofStatus.sandboxImage !== undefined;
+  const settings = isInStatus ? ofStatus : await settingsInFile(name);
   const cgroups = await cgroupFacts(config);
   const version = 'value' in cgroups.tree ? cgroups.tree.value.version : undefined;
   const image = settings.sandboxImage;
   return {
     cgroups,
-    driver: await driverFacts(config, answers, { name, settings, isTold }),
+    driver: await driverFacts(config, answers, { name, settings, isInStatus }),
     cni: hasOwnNetwork(settings, answers) ? undefined : await cniFacts(settings),
     sandboxImage: {
       image,
@@ -87,10 +87,11 @@ async function settingsInFile(runtimeName: string): Promise<RuntimeSettings> {
 async function driverFacts(
   { node, given }: StateletConfig,
   { driver }: RuntimeAnswers,
-  told: { readonly name: string; readonly settings: RuntimeSettings; readonly isTold: boolean },
+  runtime: { readonly name: string; readonly settings: RuntimeSettings; readonly isInStatus: boolean },
 ): Promise<DriverFacts> {
-  const { name, settings, isTold } = told;
-  const said = settings.driver && ({ driver: settings.driver, saidBy: isTold ? 'Status' : 'file' } as const);
+  const { name, settings, isInStatus } = runtime;
+  const saidBy = isInStatus ? 'Status' : 'file';
+  const said = settings.driver && ({ driver: settings.driver, saidBy } as const);
   const isFlag = given.flags.cgroupDriver !== undefined;
   const file = given.flags.config;
   return {

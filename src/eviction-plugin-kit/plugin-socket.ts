@@ -78,9 +78,9 @@ export class PluginSocket {
     if (this.#isThere()) return;
     try {
       const made = await this.#make();
-      if (made === 'Taken') this.#tellOnce(`another process serves ${this.path}: this one is not asked`);
+      if (made === 'Taken') this.#logOnce(`another process serves ${this.path}: this one is not asked`);
     } catch (error) {
-      this.#tellOnce(`${this.path} cannot be made: ${errorMessage(error)}`);
+      this.#logOnce(`${this.path} cannot be made: ${errorMessage(error)}`);
     }
   }
 
@@ -90,7 +90,7 @@ export class PluginSocket {
    */
   async #make(): Promise<Made> {
     if (statSync(dirname(this.path), { throwIfNoEntry: false }) === undefined) {
-      this.#tellOnce(`waits for the folder ${dirname(this.path)}, which the agent makes`);
+      this.#logOnce(`waits for the folder ${dirname(this.path)}, which the agent makes`);
       return 'NoFolder';
     }
     if (await isServed(this.path)) return 'Taken';
@@ -122,7 +122,7 @@ export class PluginSocket {
     return join(this.#parts.folder, `.${this.#parts.name}.${process.pid}-${this.#count}`);
   }
 
-  #tellOnce(problem: string): void {
+  #logOnce(problem: string): void {
     if (problem !== this.#problem) this.#parts.log(problem);
     this.#problem = problem;
   }

@@ -17,9 +17,9 @@ export async function serveDefinition(
 ): Promise<RunningEvictionPlugin> {
   check(definition);
   const { name } = definition;
-  const tell = (line: string) => told(log, `${new Date().toISOString()} ${name}: ${line}`);
-  const calls = new PluginCalls(definition, tell, user);
-  const socket = new PluginSocket({ folder: registryOf(registryDir), name, server: calls, log: tell });
+  const logLine = (line: string) => logOrPrint(log, `${new Date().toISOString()} ${name}: ${line}`);
+  const calls = new PluginCalls(definition, logLine, user);
+  const socket = new PluginSocket({ folder: registryOf(registryDir), name, server: calls, log: logLine });
   calls.endpoint = socket.path;
   let stopped: Promise<void> | undefined;
   const end = async () => {
@@ -78,7 +78,7 @@ function registryOf(registryDir: string | undefined): string {
 }
 
 /** A log that fails does not end the plugin. */
-function told(log: (line: string) => void, line: string): void {
+function logOrPrint(log: (line: string) => void, line: string): void {
   try {
     log(line);
   } catch (error) {

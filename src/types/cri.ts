@@ -304,15 +304,15 @@ export interface RuntimeHandler {
   readonly features?: RuntimeHandlerFeatures;
 }
 
-export interface ToldCgroupDriver {
+export interface RuntimeCgroupDriver {
   readonly name: 'cgroupfs' | 'systemd';
   /** Whether the runtime says so itself (RuntimeConfig). Otherwise it was read from containerd's configuration. */
-  readonly isTold: boolean;
+  readonly isReported: boolean;
 }
 
 export interface RuntimeStatus {
   /** Only where it was asked for, and is known. */
-  readonly cgroupDriver?: ToldCgroupDriver;
+  readonly cgroupDriver?: RuntimeCgroupDriver;
   readonly conditions: readonly RuntimeCondition[];
   readonly handlers?: readonly RuntimeHandler[];
   /** Whether the runtime supports `supplementalGroupsPolicy: Strict`, which ignores the groups of the image; undefined: not reported. */

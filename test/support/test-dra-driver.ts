@@ -12,7 +12,7 @@ import {
   served,
 } from '../../src/agent/plugins/protocol/service-methods.ts';
 import type { ClaimDevice, ClaimKey } from '../../src/agent/policies/dra/claim-devices.ts';
-import type { ToldHealth } from '../../src/agent/policies/dra/device-health-list.ts';
+import type { ReportedHealth } from '../../src/agent/policies/dra/device-health-list.ts';
 import type { DraService } from '../../src/agent/policies/dra/dra-registration.ts';
 import { prepareMethod, unprepareMethod, WATCH_RESOURCES } from '../../src/agent/runtime/dra/dra-messages.ts';
 import { type ErrorKind, StateletError } from '../../src/types/errors.ts';
@@ -43,7 +43,7 @@ type Fault =
   | 'skips';
 
 type Asked = { readonly claims: readonly ClaimKey[] };
-type HealthStream = ServerWritableStream<object, { readonly devices: readonly ToldHealth[] }>;
+type HealthStream = ServerWritableStream<object, { readonly devices: readonly ReportedHealth[] }>;
 
 /** The name of the CDI device of a claim of that driver. */
 export function cdiIdOf(driver: string, { uid }: Pick<ClaimKey, 'uid'>): string {
@@ -62,7 +62,7 @@ export class TestDraDriver {
   readonly #options: TestDraDriverOptions;
   readonly #path: string;
   readonly #streams = new Set<HealthStream>();
-  #health: readonly ToldHealth[] = [];
+  #health: readonly ReportedHealth[] = [];
   #server: grpc.Server | undefined;
 
   constructor(options: TestDraDriverOptions) {
@@ -100,7 +100,7 @@ export class TestDraDriver {
     return this.calls.filter((one) => one.startsWith(`${call} `)).length;
   }
 
-  tellHealth(devices: readonly ToldHealth[]): void {
+  tellHealth(devices: readonly ReportedHealth[]): void {
     this.#health = devices;
     for (const stream of this.#streams) stream.write({ devices });
   }

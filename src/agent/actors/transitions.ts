@@ -83,7 +83,7 @@ export class TransitionFeed {
     if (atWork === undefined) this.#atWork.push({ actor: actorRef, snapshot: after });
     else atWork.snapshot = after;
     const kind = this.#kindOf(transitions, eventTypeOf(event.type), before, after);
-    if (kind !== undefined) this.#tell(kind, actorRef, { event, before, after });
+    if (kind !== undefined) this.#notify(kind, actorRef, { event, before, after });
   }
 
   /** An error in a guard or an action has ended the actor: there is no step to tell of. */
@@ -99,7 +99,7 @@ export class TransitionFeed {
       to: 'error',
       actions: [],
     };
-    this.#tell(kind, actor, { event, before, after: before });
+    this.#notify(kind, actor, { event, before, after: before });
   }
 
   /** A plain loop: `find` would make a function for each step. */
@@ -134,7 +134,7 @@ export class TransitionFeed {
     return kind;
   }
 
-  #tell(kind: TransitionKind, actor: Actor, step: ActorStep): void {
+  #notify(kind: TransitionKind, actor: Actor, step: ActorStep): void {
     const { id } = actor as AnyActorRef;
     const atMs = this.#clock.now();
     for (const listener of this.#listeners) listener(kind, id, atMs, step);

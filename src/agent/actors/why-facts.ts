@@ -111,7 +111,7 @@ function whyKnown(
     mountProblem: outcome?.kind === 'notMounted' ? outcome.problem : undefined,
     podWait: supervisor.registry.podWait(uid),
     resizeDelay: supervisor.resizeDelay(uid),
-    heldOf: (lack) => heldOf(agent, lack),
+    holdersOf: (lack) => holdersOf(agent, lack),
     rejection: snapshot?.context.rejection,
     override: snapshot?.context.statusOverride,
     endedMs: recorded?.life.end?.endedMs,
@@ -125,7 +125,7 @@ function whyKnown(
 }
 
 /** Which pods hold what a pod lacks. Containers of ended pods hold nothing. */
-function heldOf({ supervisor, holders }: WhySources['agent'], lack: Lack): string | undefined {
+function holdersOf({ supervisor, holders }: WhySources['agent'], lack: Lack): string | undefined {
   const pods = [...supervisor.registry.entries()].flatMap(
     ({ actor }) => actor.getSnapshot().context.pod ?? [],
   );

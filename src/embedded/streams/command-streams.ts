@@ -71,7 +71,7 @@ class PipedStreams implements CommandStreams {
     const [out, err] = [stdout, stderr].map((fd) => (fd === undefined ? undefined : new OutputStream(fd)));
     this.#outputs = [out, err].filter((output) => output !== undefined);
     this.stdin = takesInput ? new InputStream(stdin) : undefined;
-    this.stdin?.once('finish', () => void this.#tell('endInput', [id]));
+    this.stdin?.once('finish', () => void this.#send('endInput', [id]));
     this.stdout = out?.stream;
     this.stderr = err?.stream;
     this.exit = this.#run();
@@ -110,13 +110,13 @@ class PipedStreams implements CommandStreams {
     this.#resizing = true;
     for (let size = this.#size; size !== undefined; size = this.#size) {
       this.#size = undefined;
-      await this.#tell('resizeTerminal', [this.#id, size]);
+      await this.#send('resizeTerminal', [this.#id, size]);
     }
     this.#resizing = false;
   }
 
   /** What fails because the command has ended meanwhile is no error. */
-  async #tell(...[method, params]: Notice): Promise<void> {
+  async #send(...[method, params]: Notice): Promise<void> {
     if (this.#given.signal.aborted) return;
     await this.#client.call(method, params as never).catch(() => undefined);
   }

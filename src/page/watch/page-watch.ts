@@ -53,7 +53,7 @@ export class PageWatch {
       feed.subscribe((kind, actor, atMs, { event }) => {
         if (kind.chart === 'pod') this.#podChanged(this.#uidOf(actor));
         if (isForgotten(event)) this.#podChanged(this.#uidOf(event.actor.id));
-        this.#tell(kind, actor, atMs);
+        this.#notify(kind, actor, atMs);
       }),
       watchEvents(({ event: { involvedObject } }) => {
         if (involvedObject.uid !== undefined) this.#podChanged(involvedObject.uid);
@@ -75,7 +75,7 @@ export class PageWatch {
     return uid;
   }
 
-  #tell(kind: TransitionKind, actor: string, atMs: number): void {
+  #notify(kind: TransitionKind, actor: string, atMs: number): void {
     let transition: Transition | undefined;
     for (const listener of this.#listeners) listener.transition?.((transition ??= { ...kind, actor, atMs }));
   }

@@ -49,15 +49,15 @@ function livesOf(transitions: readonly Transition[]): readonly (readonly Transit
 
 function endOf(life: readonly Transition[]): RecordedEnd | undefined {
   const first = life.findIndex(endsIt);
-  const told = life[first];
-  if (told === undefined) return undefined;
+  const beginning = life[first];
+  if (beginning === undefined) return undefined;
   // The last one with a reason counts, as in the pod's status.
   const kill = life
     .slice(first)
     .findLast((one) => one.actions.includes('recordTermination') && reasonOf(one));
   const hasData = life.some(({ data }) => data !== undefined);
   const ending = kill && reasonOf(kill);
-  const cause = causeOfReason(ending?.reason ?? '') ?? causeOf(told, hasData);
+  const cause = causeOfReason(ending?.reason ?? '') ?? causeOf(beginning, hasData);
   const status = life
     .slice(first)
     .map(statusOf)
@@ -67,7 +67,7 @@ function endOf(life: readonly Transition[]): RecordedEnd | undefined {
   const byStatus = BY_ITSELF.has(cause) ? reasonIn(status) : undefined;
   return {
     cause,
-    toldMs: told.atMs,
+    toldMs: beginning.atMs,
     endedMs: life.find(({ to }) => to.startsWith('Terminated'))?.atMs,
     phase: isTerminalPhase(phase) ? phase : '',
     failed: failedIn(status),

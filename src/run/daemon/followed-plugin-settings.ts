@@ -36,7 +36,7 @@ export class FollowedPluginSettings implements FollowedSettings {
   /** What the cluster sets, on top of the configuration. */
   #layer: (ClusterLayer & { readonly origin: string }) | undefined;
   /** The settings that were logged last. */
-  #told: readonly ExplainedPluginSetting[];
+  #logged: readonly ExplainedPluginSetting[];
   #problem: string | undefined;
   #watches: readonly KernelWatch[] = [];
   #reading: Promise<void> = Promise.resolve();
@@ -48,7 +48,7 @@ export class FollowedPluginSettings implements FollowedSettings {
     this.#cluster = cluster;
     this.#timer = new Timer(context.clock);
     this.#config = config;
-    this.#told = this.explained;
+    this.#logged = this.explained;
   }
 
   get current(): EvictionPluginSettings {
@@ -118,7 +118,7 @@ export class FollowedPluginSettings implements FollowedSettings {
       this.#layer = config && { ...(await layerOf(given, config)), origin: config.origin };
       this.#config = { evictionPlugins, given };
       this.#problem = undefined;
-      this.#tellChanges();
+      this.#logChanges();
     } catch (error) {
       const problem = errorMessage(error);
       if (problem === this.#problem) return;
@@ -130,14 +130,14 @@ export class FollowedPluginSettings implements FollowedSettings {
     }
   }
 
-  #tellChanges(): void {
+  #logChanges(): void {
     const { explained } = this;
     for (const [index, { name, value, from }] of explained.entries())
-      if (this.#told[index]?.value !== value)
+      if (this.#logged[index]?.value !== value)
         this.#context.logger.info(
           { setting: name, value, from },
           `Eviction plugins: ${name} is now ${value || 'empty'}, from ${from}`,
         );
-    this.#told = explained;
+    this.#logged = explained;
   }
 }

@@ -95,7 +95,7 @@ export class ApiRequest<T> implements RequestUnderWay {
   /** The server goes away. */
   breakOff(): void {
     if (this.abandoned) this.#end('Unavailable');
-    else this.#tell(connectionBroke());
+    else this.#answer(connectionBroke());
   }
 
   /** The server answers nothing more, and the client does not notice. */
@@ -107,9 +107,9 @@ export class ApiRequest<T> implements RequestUnderWay {
     const { fate, refusal, landsAfterMs, tailMs } = this.#plan;
     const { reachability } = this.#host;
     if (reachability === 'silent') return;
-    if (reachability === 'refusing') this.#after(REFUSED_AFTER_MS, () => this.#tell(connectionRefused()));
-    else if (fate === 'unreached') this.#after(landsAfterMs, () => this.#tell(connectionBroke()));
-    else if (fate === 'refused') this.#after(landsAfterMs + tailMs, () => this.#tell(refusal));
+    if (reachability === 'refusing') this.#after(REFUSED_AFTER_MS, () => this.#answer(connectionRefused()));
+    else if (fate === 'unreached') this.#after(landsAfterMs, () => this.#answer(connectionBroke()));
+    else if (fate === 'refused') this.#after(landsAfterMs + tailMs, () => this.#answer(refusal));
     else if (landsAfterMs < Infinity) this.#after(landsAfterMs, () => this.#carryOut());
   }
 
@@ -125,11 +125,11 @@ export class ApiRequest<T> implements RequestUnderWay {
       error = thrown;
     }
     if (this.abandoned) this.#end(error === undefined ? 'done' : errorKind(error));
-    else if (fate === 'answerLost') this.#after(tailMs, () => this.#tell(connectionBroke()));
-    else if (fate === 'answered') this.#after(tailMs, () => this.#tell(error, value));
+    else if (fate === 'answerLost') this.#after(tailMs, () => this.#answer(connectionBroke()));
+    else if (fate === 'answered') this.#after(tailMs, () => this.#answer(error, value));
   }
 
-  #tell(error: unknown, value?: T): void {
+  #answer(error: unknown, value?: T): void {
     if (error === undefined) this.#resolve(value as T);
     else this.#reject(error);
     this.#observe(error);

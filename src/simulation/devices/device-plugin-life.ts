@@ -81,7 +81,7 @@ export class DevicePluginLife {
 
   die(): void {
     this.#isAlive = false;
-    for (const told of this.onDeath) told();
+    for (const listener of this.onDeath) listener();
     this.onDeath.clear();
     this.onList.clear();
   }
@@ -112,6 +112,6 @@ export class DevicePluginLife {
     const health = this.draw('health') < 0.6 ? 'Healthy' : 'Unhealthy';
     const isOut = isIn && this.draw('out') < 0.2;
     this.#devices = isOut ? others : [...others, { ID: changed, health }];
-    for (const told of this.onList) told(this.list);
+    for (const listener of this.onList) listener(this.list);
   }
 }

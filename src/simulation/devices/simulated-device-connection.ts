@@ -72,7 +72,7 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
   ): Promise<void> {
     const { life, resource, clock, witness } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-    const told = (devices: readonly ListedDevice[]) =>
+    const sendList = (devices: readonly ListedDevice[]) =>
       clock.setTimeout(() => {
         if (signal.aborted || this.#closed.signal.aborted || life?.isAlive !== true) return;
         this.#hasListed = true;
@@ -83,8 +83,8 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
     this.#isListing = true;
     try {
       if (life?.isAlive === true) {
-        life.onList.add(told);
-        told(life.list);
+        life.onList.add(sendList);
+        sendList(life.list);
         if (life.character === 'failing' && life.draw('list') < ENDS_LIST)
           clock.setTimeout(() => resolve(undefined), Math.ceil(ENDS_AFTER_MS * life.draw('end')));
       }
@@ -92,7 +92,7 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
     } finally {
       broken();
       this.#isListing = false;
-      life?.onList.delete(told);
+      life?.onList.delete(sendList);
       // The list of this registration still counts while another one is being connected.
       if (!signal.aborted) witness.silent(resource);
     }

@@ -61,14 +61,14 @@ export class AttachController {
     if (node === undefined) return;
     const name = uniqueVolumeName(volume);
     const attachment = this.#attachment(volume);
-    const told = (node.status?.volumesAttached ?? []).some((one) => one.name === name);
+    const isReported = (node.status?.volumesAttached ?? []).some((one) => one.name === name);
     if (this.#isWanted(volume)) {
       if (attachment === undefined) this.#begin(volume);
       else if (attachment.status?.attached !== true) this.#finish(volume);
-      else if (!told) this.#tell(node, name, true);
+      else if (!isReported) this.#report(node, name, true);
     } else if (attachment !== undefined && node.status?.volumesInUse?.includes(name) !== true) {
       // The status of the node changes before the volume is detached.
-      if (told) this.#tell(node, name, false);
+      if (isReported) this.#report(node, name, false);
       else this.#detach(volume);
     }
   }
@@ -95,7 +95,7 @@ export class AttachController {
     this.#options.api.operations.delete(this.#target(volume));
   }
 
-  #tell(node: Node, name: string, isAttached: boolean): void {
+  #report(node: Node, name: string, isAttached: boolean): void {
     const { api } = this.#options;
     const others = (node.status?.volumesAttached ?? []).filter((one) => one.name !== name);
     const volumesAttached = isAttached ? [...others, { name, devicePath: '' }] : others;

@@ -80,11 +80,11 @@ export class ClaimController {
     if (entry === undefined || this.#draw() >= RESERVES) return;
     const { operations } = this.#options.api;
     const claim = this.#owned().find(({ metadata }) => metadata.ownerReferences?.[0]?.uid === uid);
-    const isTold = status?.resourceClaimStatuses?.some(({ name }) => name === entry) === true;
+    const isInStatus = status?.resourceClaimStatuses?.some(({ name }) => name === entry) === true;
     if (claim === undefined) {
       const owner = { apiVersion: 'v1', kind: 'Pod', name: podName, uid, controller: true };
       this.#create(`${podName}-${entry}-${String(++this.#made)}`, [owner]);
-    } else if (!isTold) {
+    } else if (!isInStatus) {
       const pod = { resource: 'pods', namespace: NAMESPACE, name: podName, subresource: 'status' } as const;
       const resourceClaimStatuses = [{ name: entry, resourceClaimName: claim.metadata.name }];
       operations.patch(pod, { status: { resourceClaimStatuses } });

@@ -84,7 +84,7 @@ export class DriverProcess {
 
   die(): void {
     this.#isAlive = false;
-    for (const told of this.onDeath) told();
+    for (const listener of this.onDeath) listener();
     this.onDeath.clear();
   }
 

@@ -24,7 +24,7 @@ export interface DevicesJudgeOptions {
   readonly violated: (uid: string | undefined, what: string) => void;
 }
 
-interface Told {
+interface ListedDevices {
   /** The IDs that can be handed out. Undefined while no plugin lists the resource. */
   readonly healthy: ReadonlySet<string> | undefined;
   readonly all: number;
@@ -41,35 +41,35 @@ interface Entry {
   readonly DeviceIDs: Readonly<Record<string, readonly string[]>>;
 }
 
-const UNKNOWN: Told = { healthy: undefined, all: 0, knownSince: Infinity, silentSince: undefined };
+const UNKNOWN: ListedDevices = { healthy: undefined, all: 0, knownSince: Infinity, silentSince: undefined };
 /** For so long the node still reports the devices of a plugin that is gone. */
 const GRACE_MS = 5 * 60_000;
 const ID_MAX_LENGTH = 1024;
 /** Sooner than a pod is synced anyway. */
-const TOLD_WITHIN_MS = 20_000;
+const REPORTED_WITHIN_MS = 20_000;
 
 export class DevicesJudge implements DevicesWitness {
   readonly #options: DevicesJudgeOptions;
-  readonly #told = new Map<string, Told>();
+  readonly #listed = new Map<string, ListedDevices>();
   /** When a call of a plugin has failed last. */
   readonly #failedAt = new Map<string, number>();
   /** Ids of containers of which the agent cannot know: no agent waited for their start any more, or the checkpoint was damaged since. */
   readonly #unknown = new Set<string>();
   /** UIDs of pods whose status has another health of their devices than their plugins. */
-  readonly #untold = new Lasting<string>(TOLD_WITHIN_MS);
+  readonly #unreported = new Lasting<string>(REPORTED_WITHIN_MS);
 
   constructor(options: DevicesJudgeOptions) {
     this.#options = options;
   }
 
   agentStarts(): void {
-    this.#told.clear();
+    this.#listed.clear();
     this.#failedAt.clear();
     const { resources, isDamaged } = contentOf(this.#options.checkpoint());
     if (isDamaged) for (const { id } of this.#running()) this.#unknown.add(id);
     for (const resource of resources) {
       const now = this.#options.now();
-      this.#told.set(resource, { ...UNKNOWN, knownSince: now, silentSince: now });
+      this.#listed.set(resource, { ...UNKNOWN, knownSince: now, silentSince: now });
     }
   }
 
@@ -81,13 +81,13 @@ export class DevicesJudge implements DevicesWitness {
     );
     const healthy = new Set([...health.keys()].filter((id) => health.get(id) === 'Healthy'));
     const knownSince = Math.min(this.#of(resource).knownSince, this.#options.now());
-    this.#told.set(resource, { healthy, all: health.size, knownSince, silentSince: undefined });
+    this.#listed.set(resource, { healthy, all: health.size, knownSince, silentSince: undefined });
   }
 
   silent(resource: string): void {
-    const told = this.#of(resource);
-    if (told.healthy === undefined) return;
-    this.#told.set(resource, { ...told, healthy: undefined, silentSince: this.#options.now() });
+    const last = this.#of(resource);
+    if (last.healthy === undefined) return;
+    this.#listed.set(resource, { ...last, healthy: undefined, silentSince: this.#options.now() });
   }
 
   asked(resource: string, ids: readonly string[]): void {
@@ -191,15 +191,15 @@ export class DevicesJudge implements DevicesWitness {
   /** To be called as often as an agent does its housekeeping. `settled`: the pods for which nothing is under way. */
   housekeeping(settled: readonly (readonly [uid: string, status: PodStatus | undefined])[]): void {
     const wrong = settled.filter(([, status]) => this.untruth(status) !== undefined).map(([uid]) => uid);
-    for (const uid of this.#untold.look(this.#options.now(), wrong))
+    for (const uid of this.#unreported.look(this.#options.now(), wrong))
       this.#options.violated(uid, 'its status does not follow the health of its devices');
   }
 
   /** How the status of a pod and its plugins differ about its devices. */
   untruth(status: PodStatus | undefined): string | undefined {
     const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-    const told = all.flatMap(({ allocatedResourcesStatus = [] }) => allocatedResourcesStatus);
-    for (const { name, resources = [] } of told)
+    const statuses = all.flatMap(({ allocatedResourcesStatus = [] }) => allocatedResourcesStatus);
+    for (const { name, resources = [] } of statuses)
       for (const { resourceID, health } of resources)
         if ((health === 'Healthy') !== (this.#of(name).healthy?.has(resourceID) === true))
           return `its device ${resourceID} is said to be ${String(health)}, and is not`;
@@ -223,8 +223,8 @@ export class DevicesJudge implements DevicesWitness {
     return undefined;
   }
 
-  #of(resource: string): Told {
-    return this.#told.get(resource) ?? UNKNOWN;
+  #of(resource: string): ListedDevices {
+    return this.#listed.get(resource) ?? UNKNOWN;
   }
 
   /** Whether the agent must know the resource: not if it was registered at this moment, or is about to be forgotten. */

@@ -217,8 +217,8 @@ export class PlacementJudge {
     });
     const [first = 0] = counts;
     const { cpuQuota = 0, cpuShares = 0 } = resources ?? {};
-    const told = cpuQuota > 0 ? 0 : cpuShares / SHARES_PER_CPU;
-    return counts.includes(told) ? told : first;
+    const requested = cpuQuota > 0 ? 0 : cpuShares / SHARES_PER_CPU;
+    return counts.includes(requested) ? requested : first;
   }
 
   *#running(): Iterable<ContainerTruth> {

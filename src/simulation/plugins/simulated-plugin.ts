@@ -94,11 +94,11 @@ export class SimulatedPlugin implements EvictionPlugin {
   #answer<T>(call: AskedCall, question: PluginQuestion, answers: Answers<T>): Promise<T> {
     const { witness, world, clock } = this.#options;
     if (this.#isClosed) witness.askedClosed(this.name);
-    const told = witness.asked(this.name, call, question);
+    const answered = witness.asked(this.name, call, question);
     const ordinal = this.#count(call);
     const { manner, delayMs } = this.#behaviour(call, ordinal);
     const failed = (why: string): Error => {
-      told(undefined);
+      answered(undefined);
       return new StateletError('Unavailable', why);
     };
     if (manner === 'throws') throw failed('the plugin throws');
@@ -122,7 +122,7 @@ export class SimulatedPlugin implements EvictionPlugin {
       const answer = isOther
         ? (otherForm(world.random(this.#key(call, ordinal))) as T)
         : this.#said(manner, occasion, answers);
-      told(isOther ? undefined : answer);
+      answered(isOther ? undefined : answer);
       resolve(answer);
     }, delayMs);
     return promise;

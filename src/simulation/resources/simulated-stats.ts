@@ -56,7 +56,7 @@ export class SimulatedStats implements EvictionStats {
 
   async summary(asked: SummaryRequest = {}): Promise<Summary> {
     const { resources, random, faults, nameOf, onMeasure } = this.#options;
-    const told = onMeasure();
+    const onReceived = onMeasure();
     const key = `summary/${String(++this.#asked)}`;
     const isSlow = random(`${key}/slow`) < faults().slow;
     const halfMs = 1 + MAX_HALF_MS * random(key) * (isSlow ? SLOWNESS : 1);
@@ -65,7 +65,7 @@ export class SimulatedStats implements EvictionStats {
     await this.#passes(halfMs, asked.signal);
     if (random(`${key}/fail`) < faults().fail)
       throw new StateletError('Unavailable', 'the figures of the node cannot be read');
-    told(use, asked.onlyNode !== true);
+    onReceived(use, asked.onlyNode !== true);
     return summaryOf(use, resources, nameOf);
   }
 

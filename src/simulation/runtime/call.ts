@@ -100,7 +100,7 @@ export class Call<T> implements OpenCall {
     const { witness, down } = this.#host;
     witness.callBegan?.(this);
     if (down) {
-      this.#tell(errorOf('Unavailable', this.name, 'the runtime is down'));
+      this.#answer(errorOf('Unavailable', this.name, 'the runtime is down'));
       this.#end();
       return;
     }
@@ -156,7 +156,7 @@ export class Call<T> implements OpenCall {
       this.#lands();
     }
     if (this.#over) return;
-    this.#tellUnlessAbandoned(errorOf('Unavailable', this.name, 'the runtime went down'));
+    this.#answerUnlessAbandoned(errorOf('Unavailable', this.name, 'the runtime went down'));
     this.#callOff?.();
     this.#end();
   }
@@ -196,24 +196,24 @@ export class Call<T> implements OpenCall {
     }
     const { fate, tailMs } = this.#plan;
     if (fate === 'hung') return;
-    const told = fate === 'answerLost' ? errorOf('Unavailable', this.name, 'the connection broke') : error;
+    const shown = fate === 'answerLost' ? errorOf('Unavailable', this.name, 'the connection broke') : error;
     this.#after(tailMs, () => {
-      this.#tell(told, value);
+      this.#answer(shown, value);
       this.#end();
     });
   }
 
   #fails(): void {
-    this.#tell(errorOf(this.#plan.kind ?? 'Unknown', this.name, 'a fault of the simulation'));
+    this.#answer(errorOf(this.#plan.kind ?? 'Unknown', this.name, 'a fault of the simulation'));
     this.#end();
   }
 
   #pretends(): void {
-    this.#tell(undefined);
+    this.#answer(undefined);
     this.#end();
   }
 
-  #tell(error: unknown, value?: T): void {
+  #answer(error: unknown, value?: T): void {
     if (error === undefined) this.#resolve(value as T);
     else this.#reject(error);
     this.#host.witness.callEnded?.(this, error === undefined ? 'done' : errorKind(error));
@@ -222,16 +222,16 @@ export class Call<T> implements OpenCall {
   /** The caller waits no longer. `error` is undefined if the caller's process is gone. */
   #abandon(error: StateletError | undefined): void {
     if (this.abandoned || this.#over) return;
-    this.#tellUnlessAbandoned(error);
+    this.#answerUnlessAbandoned(error);
     if (this.#mayLand()) return;
     this.#callOff?.();
     this.#end();
   }
 
-  #tellUnlessAbandoned(error: StateletError | undefined): void {
+  #answerUnlessAbandoned(error: StateletError | undefined): void {
     if (this.abandoned) return;
     this.abandoned = true;
-    if (error !== undefined) this.#tell(error);
+    if (error !== undefined) this.#answer(error);
     else this.#host.witness.callEnded?.(this, 'cut');
     this.#stopWaiting();
   }

@@ -34,7 +34,7 @@ export interface EventStream {
   missed: ContainerEvent[] | undefined;
 }
 
-interface Told {
+interface SentEvent {
   readonly event: ContainerEvent;
   readonly sequence: number;
 }
@@ -45,7 +45,7 @@ export class EventStreams {
   readonly #streams = new Set<EventStream>();
   #sequence = 0;
   /** To be sent in the next microtask. */
-  #atOnce: Told[] = [];
+  #atOnce: SentEvent[] = [];
   readonly #reconnect: Timer;
   #reconnects = 0;
   #broken = false;
@@ -89,19 +89,19 @@ export class EventStreams {
     if (this.#streams.size === 0) return;
     const event = eventOf(type, id, { sandbox, nowMs: clock.now() });
     if (type === 'CONTAINER_DELETED_EVENT') for (const { missed } of this.#streams) missed?.push(event);
-    const told = { event, sequence: ++this.#sequence };
+    const sent = { event, sequence: ++this.#sequence };
     const faults = faultsOf(pod.uid).events;
     const latency = latencies.Event;
     if (faults === undefined && latency === undefined) {
-      this.#tellSoon(told);
+      this.#sendSoon(sent);
       return;
     }
     const value = this.#options.random(`${pod.uid}/Event/${ordinal}`);
     const { delayMs, inOrder, againAfterMs } = planEvent(faults, latency, value);
-    if (againAfterMs !== undefined) this.#tellAfter(told, againAfterMs);
+    if (againAfterMs !== undefined) this.#sendAfter(sent, againAfterMs);
     if (delayMs === undefined) return;
-    if (inOrder && latency !== undefined) this.#tellInOrder(told, pod, delayMs);
-    else this.#tellAfter(told, delayMs);
+    if (inOrder && latency !== undefined) this.#sendInOrder(sent, pod, delayMs);
+    else this.#sendAfter(sent, delayMs);
   }
 
   /** The runtime went down. */
@@ -148,30 +148,30 @@ export class EventStreams {
   }
 
   /** Sends the event after all earlier ones of its pod. Timers of a real clock may fire out of order, hence the queue. */
-  #tellInOrder(told: Told, pod: SimulatedPod, delayMs: number): void {
+  #sendInOrder(sent: SentEvent, pod: SimulatedPod, delayMs: number): void {
     const { clock } = this.#options;
     const now = clock.now();
     pod.lastEventAt = Math.max(now + delayMs, pod.lastEventAt);
-    pod.eventsToTell.push(() => this.#tellNow(told));
+    pod.eventsToTell.push(() => this.#send(sent));
     clock.setTimeout(() => pod.eventsToTell.shift()?.(), pod.lastEventAt - now);
   }
 
-  #tellAfter(told: Told, delayMs: number): void {
-    if (delayMs <= 0) this.#tellSoon(told);
-    else this.#options.clock.setTimeout(() => this.#tellNow(told), delayMs);
+  #sendAfter(sent: SentEvent, delayMs: number): void {
+    if (delayMs <= 0) this.#sendSoon(sent);
+    else this.#options.clock.setTimeout(() => this.#send(sent), delayMs);
   }
 
   /** Sends the event in a microtask: never from within the call that causes it. */
-  #tellSoon(told: Told): void {
-    if (this.#atOnce.push(told) > 1) return;
+  #sendSoon(sent: SentEvent): void {
+    if (this.#atOnce.push(sent) > 1) return;
     queueMicrotask(() => {
       const due = this.#atOnce;
       this.#atOnce = [];
-      for (const each of due) this.#tellNow(each);
+      for (const each of due) this.#send(each);
     });
   }
 
-  #tellNow({ event, sequence }: Told): void {
+  #send({ event, sequence }: SentEvent): void {
     for (const { subscriber, since, missed } of this.#streams) {
       if (missed === undefined && sequence > since) subscriber.next(event);
     }

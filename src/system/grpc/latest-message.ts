@@ -38,7 +38,7 @@ export class LatestMessage {
     this.#stream = stream;
     this.#readBytes += chunk.length;
     this.#latest = this.#frames.take(chunk).at(-1) ?? this.#latest;
-    if (!this.#pause.isArmed) this.#tell();
+    if (!this.#pause.isArmed) this.#notify();
     else if (this.#readBytes > this.#listener.messageBytesMax) stream.pause();
   }
 
@@ -47,7 +47,7 @@ export class LatestMessage {
     this.#stream = undefined;
   }
 
-  #tell(): void {
+  #notify(): void {
     const latest = this.#latest;
     if (latest === undefined) return;
     this.#latest = undefined;
@@ -60,7 +60,7 @@ export class LatestMessage {
     this.#pause.arm(Math.max(PAUSE_MS, PAUSES_A_COST * costMs), () => {
       const stream = this.#stream;
       try {
-        this.#tell();
+        this.#notify();
         stream?.resume();
       } catch (error) {
         stream?.destroy(error as Error);

@@ -43,9 +43,9 @@ export class EventSender extends EventReports {
     this.#api = api;
   }
 
-  override event(...told: Parameters<EventRecorder['event']>): void {
-    const [, , reason] = told;
-    if (!isLogOnly(reason)) super.event(...told);
+  override event(...args: Parameters<EventRecorder['event']>): void {
+    const [, , reason] = args;
+    if (!isLogOnly(reason)) super.event(...args);
   }
 
   /** Takes no more events, and sends those that wait, if the server answers. Resolves when no request is in flight. */

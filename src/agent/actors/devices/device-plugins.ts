@@ -42,7 +42,7 @@ export class DevicePlugins implements NodeDevicePlugins {
   readonly #connect: DevicePluginsParts['connect'];
   #isStopped = false;
   #opening: Promise<void> = Promise.resolve();
-  #telling: TimerHandle | undefined;
+  #reporting: TimerHandle | undefined;
 
   constructor(core: DevicePluginsCore, { devices, listen, connect }: DevicePluginsParts) {
     this.#context = core;
@@ -50,7 +50,7 @@ export class DevicePlugins implements NodeDevicePlugins {
     this.#connect = connect;
     this.#socket = listen((request) => this.#register(request));
     devices.healthChanges.subscribe((uids) => core.sync(uids));
-    devices.changes.subscribe(() => this.#tellLater(core));
+    devices.changes.subscribe(() => this.#reportLater(core));
   }
 
   /** Resources that a former agent knew wait for their plugins from now on. */
@@ -63,7 +63,7 @@ export class DevicePlugins implements NodeDevicePlugins {
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#opening;
-    if (this.#telling !== undefined) this.#context.clock.clearTimeout(this.#telling);
+    if (this.#reporting !== undefined) this.#context.clock.clearTimeout(this.#reporting);
     this.#socket.close();
     for (const plugin of this.#plugins.values()) plugin.stop();
   }
@@ -100,9 +100,9 @@ export class DevicePlugins implements NodeDevicePlugins {
   }
 
   /** Has all waiting pods ask again, once for all lists that came in this turn of the event loop. */
-  #tellLater(core: DevicePluginsCore): void {
-    this.#telling ??= core.clock.setTimeout(() => {
-      this.#telling = undefined;
+  #reportLater(core: DevicePluginsCore): void {
+    this.#reporting ??= core.clock.setTimeout(() => {
+      this.#reporting = undefined;
       core.onAllocatable();
       core.reportNow();
     }, 0);

@@ -1,7 +1,7 @@
 /** The actor of a DRA driver, and its effects. */
 import type { ActorRefFrom, SnapshotFrom } from 'xstate';
 import { draDriverMachine } from '../../machines/dra-driver-machine.ts';
-import type { ToldHealth } from '../../policies/dra/device-health-list.ts';
+import type { ReportedHealth } from '../../policies/dra/device-health-list.ts';
 import type { DraDriver } from '../../runtime/dra/dra-driver.ts';
 import { sleep } from '../../../system/timer.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
@@ -15,7 +15,7 @@ export interface DraDriverParts {
   /** Called when the driver is connected. */
   readonly onConnected: () => void;
   /** Undefined: the health is unknown from now on. */
-  readonly onHealth: (devices: readonly ToldHealth[] | undefined) => void;
+  readonly onHealth: (devices: readonly ReportedHealth[] | undefined) => void;
   /** Called when the driver is forgotten. */
   readonly onForgotten: () => void;
 }

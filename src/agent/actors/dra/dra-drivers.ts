@@ -3,7 +3,7 @@
  * ResourceSlices are deleted.
  */
 import { DRA_PLUGIN_TYPE, draOfferProblem, draServiceOf } from '../../policies/dra/dra-registration.ts';
-import type { ToldHealth } from '../../policies/dra/device-health-list.ts';
+import type { ReportedHealth } from '../../policies/dra/device-health-list.ts';
 import type {
   PluginHandler,
   PluginHandlers,
@@ -97,9 +97,9 @@ export class DraDrivers {
   }
 
   /** Syncs the pods with devices of the driver, whose statuses show the new health. */
-  #hear(name: string, devices: readonly ToldHealth[] | undefined): void {
+  #hear(name: string, devices: readonly ReportedHealth[] | undefined): void {
     const { drivers, users } = this.#parts.dra;
-    const isNew = devices === undefined ? drivers.forgetHealth(name) : drivers.toldHealth(name, devices);
+    const isNew = devices === undefined ? drivers.forgetHealth(name) : drivers.takeHealth(name, devices);
     if (isNew) this.#core.sync(users(name));
   }
 

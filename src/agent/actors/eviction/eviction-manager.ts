@@ -261,7 +261,7 @@ export class EvictionManager {
         this.#send({ type: 'RELIEVED' });
         return;
       }
-      this.#tellAge(remaining, observations);
+      this.#measureAge(remaining, observations);
       const ends = this.#pods.ends(context.unendable);
       const pods = this.#pods.running().filter(isWorthEvicting(summary, ends.ending));
       const choice = chooseVictim({ settings, shortage: remaining, summary, pods, ...ends });
@@ -272,7 +272,7 @@ export class EvictionManager {
     }
   }
 
-  #tellAge({ threshold: { signal } }: Shortage, observations: Observations): void {
+  #measureAge({ threshold: { signal } }: Shortage, observations: Observations): void {
     const { clock, measurements } = this.#context;
     const timeMs = observations.get(signal)?.timeMs;
     if (timeMs !== undefined) measurements?.evictionStatsAge(signal, Math.max(0, clock.now() - timeMs));

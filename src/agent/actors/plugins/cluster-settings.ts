@@ -45,7 +45,7 @@ export class ClusterSettings {
     const { api, wantsUsers } = parts;
     this.#context = context;
     this.#parts = parts;
-    const onProblem = () => this.#tell();
+    const onProblem = () => this.#logProblem();
     this.#qos = new ClusterObject(context, {
       ...{ api, onProblem, resource: 'adminqosconfigurations' },
       valueOf: (object, origin) => ({ evictionConfig: evictionConfigOf(object), origin }),
@@ -99,14 +99,14 @@ export class ClusterSettings {
 
   #seen({ isKnown, object, problem }: WatchedObject<CustomNodeConfig>): void {
     this.#watchProblem = problem;
-    this.#tell();
+    this.#logProblem();
     if (!isKnown) return;
     this.#qos.follow(object);
     this.#auth?.follow(object);
   }
 
   /** Logs each problem once. */
-  #tell(): void {
+  #logProblem(): void {
     const problem = this.#watchProblem ?? this.#qos.problem ?? this.#auth?.problem;
     const shown = problem === undefined ? undefined : shortLine(problem, PROBLEM_MAX);
     if (shown !== undefined && shown !== this.#problem)

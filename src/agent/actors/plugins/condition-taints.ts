@@ -153,8 +153,8 @@ function failureOf(error: unknown): TaintsFailure {
   if (!(error instanceof ApiError)) return { problem, isOutdated, isRefused: false, askedMs: undefined };
   const { status, retryAfterMs: askedMs } = error;
   const isRefused = !isOutdated && status < 500 && ![401, 404, 429].includes(status);
-  const told = status === 403 ? `${problem}: ${FORBIDDEN_REMEDY}` : problem;
-  return { problem: told, isOutdated, isRefused, askedMs };
+  const withRemedy = status === 403 ? `${problem}: ${FORBIDDEN_REMEDY}` : problem;
+  return { problem: withRemedy, isOutdated, isRefused, askedMs };
 }
 
 const FORBIDDEN_REMEDY =

@@ -78,14 +78,14 @@ export class EvictionHistory {
     } catch (error) {
       known.budgets = undefined;
       if (hasReason(error, 'Forbidden')) waitMs = REFUSED_AGAIN_MS;
-      this.#tell(errorMessage(error));
+      this.#logOnce(errorMessage(error));
     }
     known.isRead = false;
     known.dueMs = this.#context.clock.now() + waitMs;
   }
 
   /** Logs a problem once, not for each namespace. */
-  #tell(problem: string): void {
+  #logOnce(problem: string): void {
     if (this.#problem !== undefined) return;
     this.#problem = problem;
     const line =

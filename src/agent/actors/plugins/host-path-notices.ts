@@ -42,9 +42,9 @@ export class HostPathNotices implements PodNotices {
   }
 
   /** Does nothing twice that is still under way from the pass before. */
-  async tell(known: readonly Pod[], told: readonly RuledPod[]): Promise<void> {
+  async notify(known: readonly Pod[], notified: readonly RuledPod[]): Promise<void> {
     if (!this.#isStopped)
-      this.#underWay ??= this.#work(known, told).finally(() => (this.#underWay = undefined));
+      this.#underWay ??= this.#work(known, notified).finally(() => (this.#underWay = undefined));
     await this.#underWay;
   }
 
@@ -54,23 +54,23 @@ export class HostPathNotices implements PodNotices {
   }
 
   /** Never rejects. */
-  async #work(known: readonly Pod[], told: readonly RuledPod[]): Promise<void> {
+  async #work(known: readonly Pod[], notified: readonly RuledPod[]): Promise<void> {
     const wanted = new Map(known.filter(wantsNotice).map((pod) => [folderOf(pod), pod]));
     await this.#attempt('', 'The folders for notices of evictions could not be kept up to date', () =>
       this.#keep(wanted),
     );
     const notices: PodNotice[] = [];
-    for (const { pod, plugin } of told) {
+    for (const { pod, plugin } of notified) {
       const { name, namespace } = pod.metadata;
       const folder = folderOf(pod);
-      const isTold = await this.#attempt(
+      const isWritten = await this.#attempt(
         folder,
         `Pod ${name} could not be told of its eviction`,
         () => this.#write(folder),
         pod,
       );
       const labels = { pod_ns: namespace, pod_name: name, plugin_name: plugin };
-      notices.push({ state: isTold ? 'succeeded' : 'failed', ...labels });
+      notices.push({ state: isWritten ? 'succeeded' : 'failed', ...labels });
     }
     this.#context.measurements?.plugins.notified(notices);
   }

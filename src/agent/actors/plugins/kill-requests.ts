@@ -77,7 +77,7 @@ async function isGone(api: KillApi, { pod, signal }: KillRequest, error: unknown
 function refusalOf({ pod, killer }: KillRequest, error: unknown): KillRefusal {
   const { status, retryAfterMs: askedMs } = error instanceof ApiError ? error : {};
   const kind = refusalKind(status);
-  const told = errorMessage(error);
-  const problem = kind === 'Refused' ? `${told}: ${killRemedy(pod, killer)}` : told;
+  const message = errorMessage(error);
+  const problem = kind === 'Refused' ? `${message}: ${killRemedy(pod, killer)}` : message;
   return { kind, problem, askedMs };
 }

@@ -191,7 +191,7 @@ export class PluginManager implements NodePlugins {
         }) => {
           this.#decidedMs = this.#context.clock.now();
           this.#news.decided(decided, dryRun);
-          this.#noticed = this.#parts.notices?.tell(this.#running(), decided?.choice.notified ?? []);
+          this.#noticed = this.#parts.notices?.notify(this.#running(), decided?.choice.notified ?? []);
         },
         endPods: ({ context, self }) => {
           const later = this.#endPods(context);
@@ -250,8 +250,8 @@ export class PluginManager implements NodePlugins {
   #endPods({ decided }: EvictionPluginsContext): Promise<void> | undefined {
     if (decided === undefined) return undefined;
     const { underWay, ending, notified } = decided.choice;
-    const told = new Set(this.#noticed && notified.map(({ pod }) => pod.metadata.uid));
-    const waiting = ending.filter(({ pod }) => told.has(pod.metadata.uid));
+    const notifiedUids = new Set(this.#noticed && notified.map(({ pod }) => pod.metadata.uid));
+    const waiting = ending.filter(({ pod }) => notifiedUids.has(pod.metadata.uid));
     this.#kill([...underWay, ...ending.filter((ruled) => !waiting.includes(ruled))]);
     return waiting.length === 0 ? undefined : this.#noticed?.then(() => this.#kill(waiting));
   }

@@ -52,14 +52,14 @@ export class PluginNews {
       choice.ending.map(victimOf),
       requestedConditions(answers, dryRun),
     );
-    this.#tellRefused(answers);
+    this.#logRefused(answers);
     for (const ruled of this.#notices.new(choice.notified, ({ pod }) => pod.metadata.uid))
       this.#context.recorder.event(ruled.pod.metadata, 'Normal', EVICTION_NOTIFIED, noticeMessage(ruled));
     const named = ({ plugin, pod }: RuledPod) => `${plugin} ${pod.metadata.uid}`;
-    for (const ruled of this.#trials.new(choice.dryRun, named)) this.#tellTrial(ruled);
+    for (const ruled of this.#trials.new(choice.dryRun, named)) this.#logTrial(ruled);
   }
 
-  #tellRefused(answers: readonly PluginAnswers[]): void {
+  #logRefused(answers: readonly PluginAnswers[]): void {
     const { logger } = this.#context;
     const all = answers.flatMap(({ plugin, refused }) => refused.map((sentence) => ({ plugin, sentence })));
     const named = ({ plugin, sentence }: (typeof all)[number]) =>
@@ -73,7 +73,7 @@ export class PluginNews {
       logger.warn({ plugin }, `Eviction plugins: an answer of ${plugin} is refused: ${sentence}`);
   }
 
-  #tellTrial({ pod, plugin, reason }: RuledPod): void {
+  #logTrial({ pod, plugin, reason }: RuledPod): void {
     const { logger, measurements } = this.#context;
     measurements?.plugins.victim(plugin, true);
     logger.info(

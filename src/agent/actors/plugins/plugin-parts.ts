@@ -63,7 +63,7 @@ export interface PodNotices {
    * `known`: the pods of this node that have not ended. `told`: those that get a notice now. Resolves when all files are written;
    * never rejects.
    */
-  tell(known: readonly Pod[], told: readonly RuledPod[]): Promise<void>;
+  notify(known: readonly Pod[], notified: readonly RuledPod[]): Promise<void>;
   stop(): Promise<void>;
 }
 

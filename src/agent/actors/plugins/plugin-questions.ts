@@ -77,7 +77,7 @@ export class PluginQuestions {
       ]),
     );
     const outcomes = [evictPods, threshold, ...(topPods ? [topPods] : [])];
-    this.#tell(hosted, outcomes);
+    this.#settle(hosted, outcomes);
     return {
       plugin: plugin.name,
       evictPods: evictPods.answer,
@@ -178,7 +178,7 @@ export class PluginQuestions {
   }
 
   /** A plugin of whose answers none can be used counts as failed. */
-  #tell({ answered, failed }: HostedPlugin, outcomes: readonly Outcome<unknown>[]): void {
+  #settle({ answered, failed }: HostedPlugin, outcomes: readonly Outcome<unknown>[]): void {
     const problems = outcomes.flatMap(({ answer, problem, refused }) =>
       answer === undefined ? (problem ?? refused) : [],
     );

@@ -81,7 +81,7 @@ export class PluginWorker implements HostedPlugin {
       inspect,
     });
     const error = (reason: unknown) => this.#failed(reason);
-    this.#actor.subscribe({ next: () => this.#tellChange(), error });
+    this.#actor.subscribe({ next: () => this.#notifyChange(), error });
   }
 
   get actor(): AnyActorRef {
@@ -295,7 +295,7 @@ export class PluginWorker implements HostedPlugin {
     this.#send(problem === undefined ? { type: 'TOLD', now } : { type: 'NOT_TOLD', problem, now });
   }
 
-  #tellChange(): void {
+  #notifyChange(): void {
     const state = this.state();
     if (this.#isStopped || state === this.#state) return;
     this.#state = state;
@@ -329,7 +329,7 @@ export class PluginWorker implements HostedPlugin {
     const message = `The actor of a plugin failed, and the plugin is not asked any more: ${errorMessage(error)}`;
     this.#context.logger.error({ socket: oneLine(this.origin), err: error }, message);
     this.release();
-    this.#tellChange();
+    this.#notifyChange();
   }
 }
 

@@ -229,7 +229,7 @@ async function prepare(
     signal.throwIfAborted();
     if (!(error instanceof PrepareError)) throw error;
     if (error.rejection !== undefined) return reject(deps, context, before, error.rejection);
-    if (!error.isTold) recorder.event(pod.metadata, 'Warning', error.reason, error.message);
+    if (!error.hasEvent) recorder.event(pod.metadata, 'Warning', error.reason, error.message);
     const isMount = error.reason === 'FailedMount';
     const reason: ResyncReason = isMount ? notMounted(lastOutcome, error.message) : { kind: 'failed' };
     return { type: 'SYNC_FAILED', reason, again: false };

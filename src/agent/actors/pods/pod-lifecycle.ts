@@ -208,7 +208,7 @@ export class PodLifecycle {
     if (!isRemoved || registry.get(uid) !== entry) return;
     registry.forget(uid);
     ends.tell(entry.pod, 'Forgotten');
-    this.#tellWhenAllGone();
+    this.#checkAllGone();
     const wanted = desired.get(uid);
     if (wanted !== undefined) this.#restart(wanted);
   }
@@ -286,10 +286,10 @@ export class PodLifecycle {
     }
     const uids = Array.from(registry.entries(), ({ pod }) => pod.uid);
     inTurns(this.#context.clock, uids, (uid) => this.endUnwanted(uid));
-    this.#tellWhenAllGone();
+    this.#checkAllGone();
   }
 
-  #tellWhenAllGone(): void {
+  #checkAllGone(): void {
     const { registry, loop } = this.#parts;
     if (this.#isExiting && registry.size === 0) loop.send({ type: 'ALL_PODS_GONE' });
   }

@@ -167,7 +167,7 @@ export class PodResizes {
   }
 
   /** Whether the resize still waits. */
-  #try(uid: string, trigger: ResizeTrigger, isTold: boolean): boolean {
+  #try(uid: string, trigger: ResizeTrigger, isSyncing: boolean): boolean {
     const { desired, registry, states, room, node } = this.#parts;
     const pod = desired.get(uid);
     const allocation = this.#allocationOf(uid);
@@ -179,10 +179,10 @@ export class PodResizes {
       room.resize(pod);
       void node.resizer?.allocate(uid, allocationFromPod(pod));
       if (isDeferred(before)) this.#context.measurements?.resizes.deferredAccepted(trigger);
-      if (!isTold) registry.send(uid, { type: 'SyncPodUpdate', pod });
+      if (!isSyncing) registry.send(uid, { type: 'SyncPodUpdate', pod });
       return false;
     }
-    if (!isTold && conditions !== before) registry.send(uid, { type: 'SyncPodSync' });
+    if (!isSyncing && conditions !== before) registry.send(uid, { type: 'SyncPodSync' });
     if (isDeferred(conditions) && isCriticalPod(pod)) this.#makeRoom(pod);
     return !isInfeasible(conditions);
   }

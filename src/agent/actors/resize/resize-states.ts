@@ -57,8 +57,8 @@ export class ResizeStates {
     const decision = decideResize(desired, { allocation, conditions: before }, refuse, this.#now());
     const { resized, conditions } = decision;
     if (resized) this.#granted.set(metadata.uid, decision.allocation);
-    const told = conditions.pending === undefined ? 'WITHDRAWN' : 'REFUSED';
-    if (resized || conditions !== before) this.#take(metadata, resized ? 'GRANTED' : told, decision);
+    const refusal = conditions.pending === undefined ? 'WITHDRAWN' : 'REFUSED';
+    if (resized || conditions !== before) this.#take(metadata, resized ? 'GRANTED' : refusal, decision);
     return decision;
   }
 

@@ -115,7 +115,7 @@ export class Preemptions {
   /** Repeats for whose end the pod waits. */
   tellAgain(uid: string): void {
     const context = this.#preemptions.get(uid)?.actor.getSnapshot().context;
-    if (context !== undefined) this.#tell(uid, context.decision, context.awaited);
+    if (context !== undefined) this.#showWaiting(uid, context.decision, context.awaited);
   }
 
   /** The pod needs no room any more. */
@@ -137,7 +137,7 @@ export class Preemptions {
     for (const { limits } of this.#preemptions.values()) limits.clear();
   }
 
-  #tell(uid: string, decision: PreemptionContext['decision'], awaited: readonly string[]): void {
+  #showWaiting(uid: string, decision: PreemptionContext['decision'], awaited: readonly string[]): void {
     const { podOf, preempting } = this.#parts;
     const ending = awaited.flatMap((other) => podOf(other)?.metadata ?? []);
     if (ending.length > 0) preempting(uid, preemptionDelay(describeMissing(decision), ending));
@@ -205,7 +205,7 @@ export class Preemptions {
     const preemption = this.#preemptions.get(preemptor.uid);
     if (preemption === undefined) return;
     preemption.hasPromised = true;
-    this.#tell(preemptor.uid, decision, awaited);
+    this.#showWaiting(preemptor.uid, decision, awaited);
     const { limits } = preemption;
     for (const uid of awaited) {
       const onOver = (problem: string) => actor.send({ type: 'VICTIM_FAILED', uid, problem });

@@ -62,9 +62,9 @@ export class Http2Connection implements HttpConnection {
 
   get isUsable(): boolean {
     if (this.isClosed) return false;
-    const told = this.#session.remoteSettings.maxConcurrentStreams;
+    const limit = this.#session.remoteSettings.maxConcurrentStreams;
     // Before the server's settings have come, this is the largest number that there is.
-    const max = told === undefined || told > 0x7fffffff ? STREAMS_BEFORE_SETTINGS : told;
+    const max = limit === undefined || limit > 0x7fffffff ? STREAMS_BEFORE_SETTINGS : limit;
     return this.#streams < max;
   }
 

@@ -109,15 +109,16 @@ export function parseObject(text: string): object {
 
 /** What the server says in an answer that is no success. */
 export function refusal(what: string, { status, headers }: HttpAnswer, text: string): ApiError {
-  const told = statusIn(text);
-  const reason = typeof told?.reason === 'string' && told.reason !== '' ? told.reason : reasonOf(status);
+  const refused = statusIn(text);
+  const reason =
+    typeof refused?.reason === 'string' && refused.reason !== '' ? refused.reason : reasonOf(status);
   const header = Array.isArray(headers['retry-after']) ? undefined : headers['retry-after'];
-  const retryAfterMs = secondsIn(header) ?? secondsIn(told?.details?.retryAfterSeconds);
+  const retryAfterMs = secondsIn(header) ?? secondsIn(refused?.details?.retryAfterSeconds);
   const message =
-    typeof told?.message === 'string' && told.message !== ''
-      ? told.message
+    typeof refused?.message === 'string' && refused.message !== ''
+      ? refused.message
       : `${what}: the server answered ${status}${text === '' ? '' : `: ${shortened(text)}`}`;
-  const causes = causesIn(told?.details?.causes);
+  const causes = causesIn(refused?.details?.causes);
   return new ApiError(message, {
     status,
     reason,

@@ -150,28 +150,28 @@ const PAUSE_MAX_MS = 10_000;
 /** Limits how often changes are passed on: the first at once, later ones at growing intervals. The last one is always passed on. */
 class ChangePace {
   readonly #clock: Clock;
-  readonly #tell: () => void;
+  readonly #onChange: () => void;
   readonly #timer: Timer;
   #pauseMs = PAUSE_MIN_MS;
-  #toldAt = -Infinity;
+  #emittedAt = -Infinity;
 
-  constructor(clock: Clock, tell: () => void) {
+  constructor(clock: Clock, onChange: () => void) {
     this.#clock = clock;
-    this.#tell = tell;
+    this.#onChange = onChange;
     this.#timer = new Timer(clock);
   }
 
   changed(): void {
     if (this.#timer.isArmed) return;
-    const sinceMs = this.#clock.now() - this.#toldAt;
+    const sinceMs = this.#clock.now() - this.#emittedAt;
     if (sinceMs > 2 * this.#pauseMs) this.#pauseMs = PAUSE_MIN_MS;
     if (sinceMs >= this.#pauseMs) {
-      this.#tellNow();
+      this.#emit();
       return;
     }
     this.#timer.arm(this.#pauseMs - sinceMs, () => {
       this.#pauseMs = Math.min(PAUSE_MAX_MS, 2 * this.#pauseMs);
-      this.#tellNow();
+      this.#emit();
     });
   }
 
@@ -179,8 +179,8 @@ class ChangePace {
     this.#timer.disarm();
   }
 
-  #tellNow(): void {
-    this.#toldAt = this.#clock.now();
-    this.#tell();
+  #emit(): void {
+    this.#emittedAt = this.#clock.now();
+    this.#onChange();
   }
 }

@@ -47,7 +47,7 @@ export class PodTokens {
     this.#context = context;
     this.#api = api;
     this.#onDue = onDue;
-    this.#renewals = new WorkQueue(context.clock, (keys) => this.#tellDue(keys));
+    this.#renewals = new WorkQueue(context.clock, (keys) => this.#emitDue(keys));
   }
 
   async get(pod: Pod, wish: TokenWish): Promise<string> {
@@ -122,7 +122,7 @@ export class PodTokens {
     else this.#renewals.enqueue(key, Math.max(due + 1 - this.#serverTime(kept), RENEWAL_PAUSE_MS));
   }
 
-  #tellDue(keys: readonly string[]): void {
+  #emitDue(keys: readonly string[]): void {
     const answers = keys.flatMap((key) => this.#cache.get(key)?.answer ?? []);
     for (const uid of new Set(answers.map(boundUID))) if (uid !== undefined) this.#onDue(uid);
   }

@@ -43,7 +43,7 @@ export class PluginSockets {
   readonly #timer: Timer;
   readonly #newsTimer: Timer;
   /** The news that is still to be reported, in this order. */
-  readonly #news: { readonly tell: (path: string) => void; readonly path: string }[] = [];
+  readonly #news: { readonly listener: (path: string) => void; readonly path: string }[] = [];
   readonly #problems = new Map<string, string>();
   #sockets: ReadonlyMap<string, string> = new Map();
   #watches: readonly KernelWatch[] = [];
@@ -102,7 +102,7 @@ export class PluginSockets {
       return;
     }
     this.#watch(watches);
-    this.#tellProblems(found, watches, makeProblem);
+    this.#logProblems(found, watches, makeProblem);
     this.#take(found);
     this.#planNext(watches.some(({ failure }) => failure !== undefined));
   }
@@ -157,24 +157,24 @@ export class PluginSockets {
     const { onFound, onGone } = this.#listener;
     const others = (these: ReadonlyMap<string, string>, those: ReadonlyMap<string, string>) =>
       [...these].flatMap(([path, file]) => (those.get(path) === file ? [] : [path])).sort();
-    const isTelling = this.#news.length > 0;
-    for (const path of others(before, now)) this.#news.push({ tell: onGone, path });
-    for (const path of others(now, before)) this.#news.push({ tell: onFound, path });
-    if (!isTelling) this.#tellNews();
+    const isNotifying = this.#news.length > 0;
+    for (const path of others(before, now)) this.#news.push({ listener: onGone, path });
+    for (const path of others(now, before)) this.#news.push({ listener: onFound, path });
+    if (!isNotifying) this.#notify();
   }
 
-  #tellNews(): void {
-    for (const { tell, path } of this.#news.slice(0, NEWS_A_TURN)) {
+  #notify(): void {
+    for (const { listener, path } of this.#news.slice(0, NEWS_A_TURN)) {
       // A listener may have stopped this.
       if (this.#isStopped) return;
-      tell(path);
+      listener(path);
     }
     this.#news.splice(0, NEWS_A_TURN);
-    if (this.#news.length > 0) this.#newsTimer.arm(0, () => this.#tellNews());
+    if (this.#news.length > 0) this.#newsTimer.arm(0, () => this.#notify());
   }
 
   /** Each problem is a line once, and again after it was over. */
-  #tellProblems(
+  #logProblems(
     { problems, open }: FoundSockets,
     watches: readonly KernelWatch[],
     makeProblem: string | undefined,

@@ -2,7 +2,7 @@
 import { printable } from '../formats/terminal-text.ts';
 import type { ClaimDevice, ClaimDeviceHealth, DeviceHealthName } from './claim-devices.ts';
 
-export interface ToldHealth {
+export interface ReportedHealth {
   readonly device: { readonly pool: string; readonly device: string } | undefined;
   readonly health: DeviceHealthName | 'other';
   /** 0 or less: the default. */
@@ -37,11 +37,11 @@ export function healthIn(list: HealthList | undefined, device: DeviceName, now: 
 /** A device that a report leaves out keeps its last health until that expires. */
 export function withHealth(
   before: HealthList | undefined,
-  told: readonly ToldHealth[],
+  reported: readonly ReportedHealth[],
   now: number,
 ): HealthList {
   const list = new Map([...(before ?? [])].filter(([, { until }]) => now <= until));
-  for (const { device, health, timeoutSeconds, message } of told.slice(0, DEVICES_MAX)) {
+  for (const { device, health, timeoutSeconds, message } of reported.slice(0, DEVICES_MAX)) {
     if (device === undefined) continue;
     const until = now + (timeoutSeconds > 0 ? timeoutSeconds : TIMEOUT_SECONDS) * 1_000;
     const name = health === 'other' ? 'Unknown' : health;

@@ -28,7 +28,7 @@ import {
 } from './observations.ts';
 import { describeRanking, type EvictionRanking, rankForEviction, wouldRelieve } from './ranking.ts';
 import { mostUrgentShortage, type Shortage } from './shortage.ts';
-import { newsOfFigures, pressureFigures, type ToldFigures, toldWith } from './pressure-figures.ts';
+import { newsOfFigures, pressureFigures, type ReportedFigures, withReported } from './pressure-figures.ts';
 import type { PressureCondition } from './signals.ts';
 import { type EvictionAnnotations, evictionKill, evictionMessage } from './eviction-message.ts';
 import type { Threshold } from './thresholds.ts';
@@ -56,7 +56,7 @@ export interface EvictionState {
   readonly firstObserved: readonly ObservedThreshold[];
   readonly conditionsLastObserved: ConditionTimes;
   readonly observations: Observations;
-  readonly told: ToldFigures;
+  readonly told: ReportedFigures;
 }
 
 export const INITIAL_EVICTION_STATE: EvictionState = {
@@ -127,7 +127,7 @@ export function evaluateEviction(facts: EvictionFacts): EvictionEvaluation {
   const updated = thresholdsUpdatedStats(due, observations, state.observations);
   const acting = settledThresholds(updated, lastEndMs, nowMs);
   const figures = newsOfFigures(pressureFigures(observations, settings.thresholds), state.told, nowMs);
-  const told = toldWith(state.told, figures, nowMs);
+  const told = withReported(state.told, figures, nowMs);
   return {
     state: { met: due, firstObserved, conditionsLastObserved: lastObserved, observations, told },
     conditions: conditionsObservedSince(lastObserved, settings.pressureTransitionPeriodMs, nowMs),

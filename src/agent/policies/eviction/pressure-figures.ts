@@ -6,11 +6,11 @@ import type { EvictionSignal } from './signals.ts';
 import { isHardThreshold, type Threshold, thresholdQuantity } from './thresholds.ts';
 
 /** The figure of a signal that was recorded last. */
-export interface ToldFigure {
+export interface ReportedFigure {
   readonly figure: PressureFigure;
   readonly atMs: number;
 }
-export type ToldFigures = ReadonlyMap<string, ToldFigure>;
+export type ReportedFigures = ReadonlyMap<string, ReportedFigure>;
 
 /** The amounts left of these are recorded even without a threshold. */
 const OF_NODE: readonly EvictionSignal[] = [
@@ -45,11 +45,11 @@ export function pressureFigures(
 /** Figures that have changed noticeably since they were recorded, or were recorded long ago. */
 export function newsOfFigures(
   figures: readonly PressureFigure[],
-  told: ToldFigures,
+  reported: ReportedFigures,
   nowMs: number,
 ): readonly PressureFigure[] {
   return figures.filter((figure) => {
-    const last = told.get(figure.signal);
+    const last = reported.get(figure.signal);
     return last === undefined || nowMs - last.atMs >= AGAIN_MS || hasChanged(last.figure, figure);
   });
 }
@@ -69,7 +69,11 @@ function hasChanged(before: PressureFigure, after: PressureFigure): boolean {
 const isBelow = ({ left }: PressureFigure, limit: number | undefined): boolean =>
   limit !== undefined && left < limit;
 
-export function toldWith(told: ToldFigures, news: readonly PressureFigure[], atMs: number): ToldFigures {
-  if (news.length === 0) return told;
-  return new Map([...told, ...news.map((figure) => [figure.signal, { figure, atMs }] as const)]);
+export function withReported(
+  reported: ReportedFigures,
+  news: readonly PressureFigure[],
+  atMs: number,
+): ReportedFigures {
+  if (news.length === 0) return reported;
+  return new Map([...reported, ...news.map((figure) => [figure.signal, { figure, atMs }] as const)]);
 }

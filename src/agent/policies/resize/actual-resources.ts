@@ -19,25 +19,25 @@ export function actualResources(
 ): ResourceRequirements {
   if (state !== 'running') return allocated;
   const requests = taken(allocated.requests, given?.container.requests);
-  const told = taken(allocated.limits, given?.container.limits);
+  const known = taken(allocated.limits, given?.container.limits);
   return {
     ...allocated,
     ...(requests && { requests: { ...requests, ...(limits && reportedRequests(limits, requests)) } }),
-    ...(told && { limits: { ...told, ...(limits && reportedLimits(limits, told)) } }),
+    ...(known && { limits: { ...known, ...(limits && reportedLimits(limits, known)) } }),
   };
 }
 
 /** CPU and memory as the agent has last set them; other resources do not change. */
 function taken(
   allocated: ResourceList | undefined,
-  told: ResourceList | undefined,
+  lastSet: ResourceList | undefined,
 ): ResourceList | undefined {
   if (allocated === undefined) return undefined;
   const { cpu, memory } = allocated;
   return {
     ...allocated,
-    ...(cpu !== undefined && { cpu: told?.cpu ?? cpu }),
-    ...(memory !== undefined && { memory: told?.memory ?? memory }),
+    ...(cpu !== undefined && { cpu: lastSet?.cpu ?? cpu }),
+    ...(memory !== undefined && { memory: lastSet?.memory ?? memory }),
   };
 }
 

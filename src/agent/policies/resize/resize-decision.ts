@@ -67,8 +67,8 @@ export function decideResize(
   // As with the kubelet, a refusal without a reason changes no condition.
   if (reason === '') return unchanged;
   const pending = withPending(conditions, { reason, message, observedGeneration: generation }, now);
-  const told = reason === 'Infeasible' ? 'ResizeInfeasible' : 'ResizeDeferred';
-  const event = resizeEvent('Warning', told, reason, desired, generation, message);
+  const eventReason = reason === 'Infeasible' ? 'ResizeInfeasible' : 'ResizeDeferred';
+  const event = resizeEvent('Warning', eventReason, reason, desired, generation, message);
   return { ...unchanged, conditions: pending.conditions, events: pending.changed ? [event] : [] };
 }
 

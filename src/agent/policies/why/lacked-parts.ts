@@ -38,14 +38,14 @@ interface LackText extends Pick<Lack, 'what' | 'free'> {
  * something else, or nobody has any of it.
  */
 export function lackText(
-  told: Rejection,
+  rejection: Rejection,
   pod: Pod,
-  heldOf: (lack: Lack) => string | undefined,
+  holdersOf: (lack: Lack) => string | undefined,
 ): LackText | undefined {
-  const isOfPlaces = told.reason === 'TopologyAffinityError';
-  const lacks = isOfPlaces ? placedParts(pod) : [lackOf(told) ?? []].flat();
+  const isOfPlaces = rejection.reason === 'TopologyAffinityError';
+  const lacks = isOfPlaces ? placedParts(pod) : [lackOf(rejection) ?? []].flat();
   const found = lacks.flatMap((lack) => {
-    const held = heldOf(lack);
+    const held = holdersOf(lack);
     return held === undefined ? [] : { ...lack, held };
   });
   const [first, ...others] = found;

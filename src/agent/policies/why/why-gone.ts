@@ -104,10 +104,10 @@ function withReasonOfEvent(
   events: readonly CoreEvent[],
 ): ExplainedEnd {
   if (end.reason !== '' || choice !== undefined) return { ...end, choice };
-  const told = events.findLast(({ reason = '' }) => causeOfReason(reason) !== undefined);
-  const cause = told && causeOfReason(told.reason ?? '');
-  if (told === undefined || cause === undefined) return { ...end, choice };
-  return { ...end, cause, reason: told.reason ?? '', message: told.message ?? '', choice };
+  const event = events.findLast(({ reason = '' }) => causeOfReason(reason) !== undefined);
+  const cause = event && causeOfReason(event.reason ?? '');
+  if (event === undefined || cause === undefined) return { ...end, choice };
+  return { ...end, cause, reason: event.reason ?? '', message: event.message ?? '', choice };
 }
 
 function endSentences(
@@ -157,7 +157,7 @@ function fromEvents({ namespace, name, events, nowMs }: GoneFacts): Why | undefi
   const last = events.at(-1);
   if (last === undefined) return undefined;
   const cause = events.findLast(({ reason = '' }) => CAUSES.some((one) => reason.startsWith(one)));
-  const told = [...new Set([...(cause ? [cause] : []), last])].map(
+  const lines = [...new Set([...(cause ? [cause] : []), last])].map(
     ({ reason = '', message = '', lastTimestamp }) =>
       `${reason} at ${atApiTime(lastTimestamp, nowMs)}: ${withoutStop(message)}`,
   );
@@ -166,7 +166,7 @@ function fromEvents({ namespace, name, events, nowMs }: GoneFacts): Why | undefi
     state: 'Gone',
     sentences: [
       `${namespace}/${name} is not on this node any more.`,
-      `The last events about it: ${told.join('; ')}.`,
+      `The last events about it: ${lines.join('; ')}.`,
     ],
   };
 }

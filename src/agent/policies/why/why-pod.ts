@@ -37,7 +37,7 @@ export interface PodWhyFacts {
   /** Other pods are ending so that it may have what its resize asks for. */
   readonly resizeDelay?: StartDelay | undefined;
   /** Which pods hold what the pod lacks; undefined where none does. */
-  readonly heldOf?: (lack: Lack) => string | undefined;
+  readonly holdersOf?: (lack: Lack) => string | undefined;
   readonly rejection: Rejection | undefined;
   /** What the kill writes into the final status. */
   readonly override: PodStatusOverride | undefined;
@@ -126,16 +126,16 @@ function resizeText({ status, resizeDelay }: PodWhyFacts): string | undefined {
 }
 
 /** With the pods that hold what it waits for, where that is known. At the time of its request it may have been others. */
-function delayText({ pod, heldOf = nobody }: PodWhyFacts, delay: StartDelay): string {
-  const lack = lackText(delay, pod, heldOf);
+function delayText({ pod, holdersOf = nobody }: PodWhyFacts, delay: StartDelay): string {
+  const lack = lackText(delay, pod, holdersOf);
   if (lack === undefined) return decapitalised(delay.message);
   const free = lack.free ? ` (${lack.free} free)` : '';
   return `waits for ${lack.what}${free}: ${lack.held}`;
 }
 
 /** Who holds now what the pod was refused for. */
-function refusedText({ pod, rejection, heldOf = nobody }: PodWhyFacts): readonly string[] {
-  const lack = rejection && lackText(rejection, pod, heldOf);
+function refusedText({ pod, rejection, holdersOf = nobody }: PodWhyFacts): readonly string[] {
+  const lack = rejection && lackText(rejection, pod, holdersOf);
   return lack ? [`It asked for ${lack.what}; now ${lack.held}`] : [];
 }
 
@@ -195,8 +195,8 @@ function chosen({ choice }: PodWhyFacts): readonly string[] {
 }
 
 function endOf({ rejection, override, status, pod, isUnwanted, choice }: PodWhyFacts): EndFacts | undefined {
-  const told = rejection ?? override ?? { reason: status?.reason, message: status?.message };
-  const { reason = '', message = '' } = told;
+  const why = rejection ?? override ?? { reason: status?.reason, message: status?.message };
+  const { reason = '', message = '' } = why;
   const byItself = isTerminalPhase(status?.phase) ? 'Completed' : undefined;
   if (reason !== '') {
     const cause = rejection ? 'Rejected' : (causeOfReason(reason) ?? byItself ?? 'Killed');

@@ -95,10 +95,10 @@ export class QOSGroups {
     const refusals = await refusedLimits(tree, driver, groups.kubepods, values);
     const wasEnforced = this.#isEnforced;
     this.#isEnforced = refusals.length === 0;
-    if (this.#isEnforced !== wasEnforced) this.#tellEnforced(refusals);
+    if (this.#isEnforced !== wasEnforced) this.#reportEnforced(refusals);
   }
 
-  #tellEnforced(refusals: readonly string[]): void {
+  #reportEnforced(refusals: readonly string[]): void {
     const { recorder } = this.#context;
     if (refusals.length === 0) {
       recorder.nodeEvent('Normal', 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');

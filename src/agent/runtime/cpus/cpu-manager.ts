@@ -86,12 +86,12 @@ export class CpuManager implements HintProvider, CpuAssignments {
       this.#become(withContainer(this.#policy, this.#state, pod, container, hint?.numaNodes));
       isGiven = true;
     } finally {
-      this.#tell(isGiven, this.#state === before ? [] : this.exclusive(pod.metadata.uid, container.name));
+      this.#measure(isGiven, this.#state === before ? [] : this.exclusive(pod.metadata.uid, container.name));
     }
   }
 
   /** `cpus`: only those that the container did not have before. */
-  #tell(isGiven: boolean, cpus: CpuSet): void {
+  #measure(isGiven: boolean, cpus: CpuSet): void {
     const { topology, options } = this.#policy;
     this.#measurements?.pinned('cpu', isGiven);
     if (options['full-pcpus-only']) this.#measurements?.aligned('container', 'physical_cpu', isGiven);

@@ -91,15 +91,15 @@ export class CpusetUpdates {
         containers.filter(({ state }) => state === 'running').map(({ id, name }) => ({ uid, id, name })),
       );
       // One call for each container, and all calls end before the next round: a container never gets two calls at a time.
-      await eachOf(running, AT_ONCE, ({ uid, id, name }) => this.#tell(uid, id, name));
+      await eachOf(running, AT_ONCE, ({ uid, id, name }) => this.#updateContainer(uid, id, name));
     }
     if (this.#pods) this.#timer = clock.setTimeout(() => this.update(), this.#parts.periodMs);
   }
 
-  async #tell(uid: string, id: string, name: string): Promise<void> {
+  async #updateContainer(uid: string, id: string, name: string): Promise<void> {
     const cpuset = this.#parts.cpusetOf(uid, name);
-    const told = this.#known.get(uid)?.get(name);
-    if (cpuset === '' || (told?.id === id && told.cpuset === cpuset)) return;
+    const last = this.#known.get(uid)?.get(name);
+    if (cpuset === '' || (last?.id === id && last.cpuset === cpuset)) return;
     try {
       await this.#parts.runtime.updateContainerResources(id, { ...UNCHANGED, cpusetCpus: cpuset });
       this.has(uid, name, { id, cpuset });

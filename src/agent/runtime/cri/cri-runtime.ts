@@ -1,7 +1,7 @@
 import { cgroupDriverIn } from '../../policies/cri/cgroup-driver-mismatch.ts';
 import type { Method } from '../../../system/grpc/method.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
-import type { RuntimeCondition, ToldCgroupDriver } from '../../../types/cri.ts';
+import type { RuntimeCondition, RuntimeCgroupDriver } from '../../../types/cri.ts';
 import { errorKind, StateletError } from '../../../types/errors.ts';
 import type { CallOptions, RuntimeService } from '../service/runtime-service.ts';
 import type { Streaming, StreamingRuntime } from '../service/streaming-runtime.ts';
@@ -85,16 +85,16 @@ export function runtimeStatus(context: CallContext): RuntimeService['status'] {
 async function cgroupDriver(
   context: CallContext,
   options: CallOptions,
-): Promise<ToldCgroupDriver | undefined> {
+): Promise<RuntimeCgroupDriver | undefined> {
   try {
     const { linux } = await context.call(RUNTIME_CONFIG, {}, options);
-    return linux && { name: linux.cgroupDriver === 'SYSTEMD' ? 'systemd' : 'cgroupfs', isTold: true };
+    return linux && { name: linux.cgroupDriver === 'SYSTEMD' ? 'systemd' : 'cgroupfs', isReported: true };
   } catch (error) {
     if (errorKind(error) !== 'Unimplemented') throw error;
   }
   const { info } = await context.call(STATUS, { verbose: true }, options);
   const name = cgroupDriverIn(info?.config ?? '');
-  return name && { name, isTold: false };
+  return name && { name, isReported: false };
 }
 
 /** Runtimes may add other conditions; these say nothing about whether pods can run. */

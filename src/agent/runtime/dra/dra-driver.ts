@@ -1,6 +1,6 @@
 /** A DRA driver of this node, which is asked over gRPC on its socket. */
 import type { ClaimKey } from '../../policies/dra/claim-devices.ts';
-import type { ToldHealth } from '../../policies/dra/device-health-list.ts';
+import type { ReportedHealth } from '../../policies/dra/device-health-list.ts';
 import type { DraService } from '../../policies/dra/dra-registration.ts';
 import { driverWords } from '../../policies/formats/terminal-text.ts';
 import { type Dial, dialSocket, type GrpcLink } from '../../../system/grpc/grpc-client.ts';
@@ -71,7 +71,7 @@ export class DraDriver {
   }
 
   /** `onHealth` gets each list of devices. Resolves or rejects when the stream ends. */
-  watchHealth(onHealth: (devices: readonly ToldHealth[]) => void, signal: AbortSignal): Promise<void> {
+  watchHealth(onHealth: (devices: readonly ReportedHealth[]) => void, signal: AbortSignal): Promise<void> {
     const { clock } = this.#context;
     const onMessage = (message: Buffer) => onHealth(WATCH_RESOURCES.response.decode(message).devices);
     return this.#link.watch(

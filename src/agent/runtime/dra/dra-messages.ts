@@ -1,7 +1,7 @@
 /** The messages and methods of DRA drivers: their service is the same in `v1` and `v1beta1`, but for its name. */
 import type { DraService } from '../../policies/dra/dra-registration.ts';
 import type { ClaimDevice, ClaimKey } from '../../policies/dra/claim-devices.ts';
-import type { ToldHealth } from '../../policies/dra/device-health-list.ts';
+import type { ReportedHealth } from '../../policies/dra/device-health-list.ts';
 import type { Method } from '../../../system/grpc/method.ts';
 import { enumeration, field, int, list, mapOf, message, string } from '../../../system/protobuf.ts';
 
@@ -61,17 +61,20 @@ export function unprepareMethod(service: DraService): Method<ClaimsRequest, Clai
   };
 }
 
-export const WATCH_RESOURCES: Method<object, { readonly devices: readonly ToldHealth[] }> = {
+export const WATCH_RESOURCES: Method<object, { readonly devices: readonly ReportedHealth[] }> = {
   name: 'NodeWatchResources',
   path: '/v1alpha1.DRAResourceHealth/NodeWatchResources',
   request: message<object>({}),
   response: message({
     devices: list(
       1,
-      message<ToldHealth>({
+      message<ReportedHealth>({
         device: field(
           1,
-          message<NonNullable<ToldHealth['device']>>({ pool: field(1, string), device: field(2, string) }),
+          message<NonNullable<ReportedHealth['device']>>({
+            pool: field(1, string),
+            device: field(2, string),
+          }),
         ),
         health: field(2, enumeration(['Unknown', 'Healthy', 'Unhealthy', 'other'])),
         timeoutSeconds: field(4, int),

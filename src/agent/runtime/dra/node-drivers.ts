@@ -10,7 +10,7 @@ import {
   type HealthList,
   healthIn,
   withHealth,
-  type ToldHealth,
+  type ReportedHealth,
 } from '../../policies/dra/device-health-list.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { StateletError } from '../../../types/errors.ts';
@@ -74,12 +74,12 @@ export class NodeDrivers {
   }
 
   /** Returns whether the health of a device has changed. */
-  toldHealth(driver: string, told: readonly ToldHealth[]): boolean {
+  takeHealth(driver: string, reported: readonly ReportedHealth[]): boolean {
     const now = this.#context.clock.now();
     const before = this.#health.get(driver);
-    const after = withHealth(before, told, now);
+    const after = withHealth(before, reported, now);
     this.#health.set(driver, after);
-    return told.some(({ device }) => {
+    return reported.some(({ device }) => {
       if (device === undefined) return false;
       const [was, is] = [healthIn(before, device, now), healthIn(after, device, now)];
       return was.health !== is.health || was.message !== is.message;

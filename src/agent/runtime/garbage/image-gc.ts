@@ -50,13 +50,13 @@ export class ImageGC {
 
   /** Rejects when too few images may be removed, or one cannot be removed. */
   collect(signal: AbortSignal = NEVER_ABORTED): Promise<void> {
-    return this.#turns.run(() => this.#telling(() => this.#collect(signal)));
+    return this.#turns.run(() => this.#reportingRemaining(() => this.#collect(signal)));
   }
 
   /** Removes all unused images, however full the disk is. Returns the bytes that were freed. */
   deleteUnusedImages(signal: AbortSignal = NEVER_ABORTED): Promise<number> {
     return this.#turns.run(() =>
-      this.#telling(async () => {
+      this.#reportingRemaining(async () => {
         await this.#detect(signal);
         return this.#free(Infinity, signal);
       }),
@@ -64,7 +64,7 @@ export class ImageGC {
   }
 
   /** `work` begins by listing the images. */
-  async #telling<T>(work: () => Promise<T>): Promise<T> {
+  async #reportingRemaining<T>(work: () => Promise<T>): Promise<T> {
     const listedAt = this.#context.clock.now();
     const before = this.#records;
     try {

@@ -80,7 +80,7 @@ export class CredentialPlugin {
       this.#reported = undefined;
       return account ? credentials.map((one) => ({ ...one, source: account.source })) : credentials;
     } catch (error) {
-      if (!this.#closing.signal.aborted) this.#tell(image, errorMessage(error));
+      if (!this.#closing.signal.aborted) this.#logOnce(image, errorMessage(error));
       return [];
     }
   }
@@ -187,7 +187,7 @@ export class CredentialPlugin {
   }
 
   /** Logs each problem once: a pull that fails is tried again and again. */
-  #tell(image: string, problem: string): void {
+  #logOnce(image: string, problem: string): void {
     if (this.#reported === problem) return;
     this.#reported = problem;
     const { name } = this.#provider;

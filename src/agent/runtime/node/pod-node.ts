@@ -62,14 +62,14 @@ const WHAT_FAILED: Readonly<Record<PrepareError['reason'], string>> = {
 export class PrepareError extends Error {
   readonly reason: 'FailedMount' | 'FailedCreatePodContainer' | 'FailedPrepareDynamicResources';
   /** Whether the pod has an event about it already. */
-  readonly isTold: boolean;
+  readonly hasEvent: boolean;
   /** Trying again cannot help: the pod is to fail. */
   readonly rejection: Rejection | undefined;
 
-  constructor(reason: PrepareError['reason'], cause: unknown, isTold = false) {
+  constructor(reason: PrepareError['reason'], cause: unknown, hasEvent = false) {
     super(`${WHAT_FAILED[reason]}${errorMessage(cause)}`, { cause });
     this.reason = reason;
-    this.isTold = isTold;
+    this.hasEvent = hasEvent;
     this.rejection = cause instanceof RejectedError ? cause.rejection : undefined;
   }
 }

@@ -1,7 +1,7 @@
 /** Takes the cgroup driver that the runtime reports, and finds a runtime whose driver is not the agent's. */
 import { driverProblemIn, impossibleDriver, wrongDriver } from '../../policies/cri/cgroup-driver-mismatch.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
-import type { PodSandbox, RuntimeCondition, RuntimeStatus, ToldCgroupDriver } from '../../../types/cri.ts';
+import type { PodSandbox, RuntimeCondition, RuntimeStatus, RuntimeCgroupDriver } from '../../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
@@ -15,12 +15,12 @@ export function withCgroupDriver(
   /** The runtime may have been started anew, with another driver, when it has not answered. */
   let isKnown = false;
 
-  const problemOf = async (told: ToldCgroupDriver): Promise<RuntimeCondition | undefined> => {
-    if (told.name === cgroups.driver) return undefined;
-    if (!told.isTold) return wrongDriver(told.name, cgroups.driver);
+  const problemOf = async (reported: RuntimeCgroupDriver): Promise<RuntimeCondition | undefined> => {
+    if (reported.name === cgroups.driver) return undefined;
+    if (!reported.isReported) return wrongDriver(reported.name, cgroups.driver);
     try {
-      await cgroups.useDriver(told.name);
-      logger.info({}, `The cgroup driver is ${told.name}, as the container runtime reports`);
+      await cgroups.useDriver(reported.name);
+      logger.info({}, `The cgroup driver is ${reported.name}, as the container runtime reports`);
       return undefined;
     } catch (error) {
       if (errorKind(error) !== 'FailedPrecondition') throw error;

@@ -49,7 +49,7 @@ interface Resize extends ResizeRequest {
   readonly uncertain: ReadonlySet<string>;
   hasBegun: boolean;
   /** The container of which a call is under way, or has failed. */
-  told?: string | undefined;
+  updating?: string | undefined;
   /** What each call has changed, written while the next ones are made. */
   noted: Promise<void>;
 }
@@ -112,9 +112,9 @@ export class PodResizer implements Resizer {
     } catch (error) {
       signal.throwIfAborted();
       // The resources of the others are certain. Where the pod's own cgroup has failed, everything is sent again.
-      const { told, uncertain, hasBegun } = resize;
-      const others = [...given.keys()].filter((id) => id !== told && !uncertain.has(id));
-      this.#note(resize, hasBegun && told === undefined ? [] : others, certain);
+      const { updating, uncertain, hasBegun } = resize;
+      const others = [...given.keys()].filter((id) => id !== updating && !uncertain.has(id));
+      this.#note(resize, hasBegun && updating === undefined ? [] : others, certain);
       await resize.noted;
       return errorMessage(error);
     }
@@ -221,11 +221,14 @@ export class PodResizer implements Resizer {
     const { runtime, cgroups } = this.#parts;
     const { pod, sandboxId } = resize;
     const overhead = overheadResources(pod, this.#parts.facts);
-    const tell = (told: CgroupResources) =>
-      runtime.updatePodSandboxResources(sandboxId, { overhead, resources: withoutOverhead(told, overhead) });
+    const updateSandbox = (values: CgroupResources) =>
+      runtime.updatePodSandboxResources(sandboxId, {
+        overhead,
+        resources: withoutOverhead(values, overhead),
+      });
     const merged = { ...resize.current, ...resources };
     try {
-      await tell(merged);
+      await updateSandbox(merged);
     } catch (error) {
       const what = `failed to notify runtime for UpdatePodSandboxResources (resource=${resource}); resize rejected`;
       throw new Error(`${what}: ${runtimeMessage(error)}`, { cause: error });
@@ -234,7 +237,7 @@ export class PodResizer implements Resizer {
     try {
       await cgroups.resize(pod, resources);
     } catch (error) {
-      await tell(resize.current).catch(() => undefined);
+      await updateSandbox(resize.current).catch(() => undefined);
       throw error;
     }
     resize.current = merged;
@@ -244,26 +247,26 @@ export class PodResizer implements Resizer {
   async #updateContainer(
     resize: Resize,
     { id, container, current, desired }: ContainerUpdate,
-    told: readonly ResizedResource[],
+    changed: readonly ResizedResource[],
   ): Promise<void> {
     const { runtime, facts, cpus } = this.#parts;
     const { pod } = resize;
     const { memoryRequest, memoryLimit } = desired;
     // Zeros leave the quota as it is: a container with CPUs of its own has none.
     const isExclusive = (cpus?.exclusive(pod.metadata.uid, container.name) ?? []).length > 0;
-    const amounts = told.includes('cpu') ? desired : { ...current, memoryRequest, memoryLimit };
+    const amounts = changed.includes('cpu') ? desired : { ...current, memoryRequest, memoryLimit };
     const resources = containerResources(
       pod,
       containerOf(container, amounts),
       isExclusive ? { ...facts, cpuCFSQuota: false } : facts,
     );
     await this.#begin(resize);
-    resize.told = id;
+    resize.updating = id;
     await runtime.updateContainerResources(id, resources);
-    resize.told = undefined;
+    resize.updating = undefined;
     this.#note(resize, [id], (before) => ({
       ...before,
-      container: withResources(before.container, container.resources, told),
+      container: withResources(before.container, container.resources, changed),
     }));
   }
 

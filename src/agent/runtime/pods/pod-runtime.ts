@@ -155,7 +155,7 @@ export class PodRuntime {
         this.#killer.killPod(pod, podStatus, undefined, signal),
       );
       if (failure !== undefined) return [failure];
-      await this.#tellEnds(pod, podStatus, actions);
+      await this.#reportEnds(pod, podStatus, actions);
       return [];
     }
     const kills = actions.containersToKill.map((kill) =>
@@ -164,7 +164,7 @@ export class PodRuntime {
       ),
     );
     const failures = (await Promise.all(kills)).filter((failure) => failure !== undefined);
-    if (failures.length === 0) await this.#tellEnds(pod, podStatus, actions);
+    if (failures.length === 0) await this.#reportEnds(pod, podStatus, actions);
     return failures.length > 0 ? failures : this.#reset(pod, podStatus, actions, signal);
   }
 
@@ -178,7 +178,7 @@ export class PodRuntime {
       const failure = await this.#attemptKill(pod, 'KillContainerError', name, signal, async () => {
         const message = 'killing';
         if (kill) await this.#killer.killContainer(pod, podStatus, { id, name, reason: '', message }, signal);
-        if (kill) await this.#tellEnd(pod, podStatus, id);
+        if (kill) await this.#reportEnd(pod, podStatus, id);
         // Its log stays until the pod is removed: the logs show how many instances there have been.
         await this.#parts.runtime.removeContainer(id);
       });
@@ -188,14 +188,14 @@ export class PodRuntime {
   }
 
   /** Reports the end of killed containers before their successors start: PLEG does not read the pod during a sync. */
-  async #tellEnds(pod: Pod, podStatus: RuntimePodStatus, actions: PodActions): Promise<void> {
+  async #reportEnds(pod: Pod, podStatus: RuntimePodStatus, actions: PodActions): Promise<void> {
     if (!needsSandbox(actions)) return;
     const running = podStatus.containers.filter(({ state }) => state === 'running');
     const killed = actions.killPod ? running : actions.containersToKill;
-    await Promise.all(killed.map(({ id }) => this.#tellEnd(pod, podStatus, id)));
+    await Promise.all(killed.map(({ id }) => this.#reportEnd(pod, podStatus, id)));
   }
 
-  async #tellEnd({ metadata }: Pod, { containers }: RuntimePodStatus, id: string): Promise<void> {
+  async #reportEnd({ metadata }: Pod, { containers }: RuntimePodStatus, id: string): Promise<void> {
     const { runtime, onContainerEnd } = this.#parts;
     const instance = containers.find((container) => container.id === id);
     if (onContainerEnd === undefined || instance === undefined) return;

@@ -72,13 +72,13 @@ export class TopologyManager implements PodSubsystem {
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
       const hint = ofPod ?? this.#hint((provider) => provider.hints(pod, container, numa.ids));
       for (const provider of providers) provider.allocate(pod, container, hint);
-      if (scope === 'container') this.#tellAligned(true);
+      if (scope === 'container') this.#measureAligned(true);
     }
-    if (scope === 'pod') this.#tellAligned(true);
+    if (scope === 'pod') this.#measureAligned(true);
   }
 
   /** Only single-numa-node guarantees that everything is on one node. */
-  #tellAligned(isAligned: boolean): void {
+  #measureAligned(isAligned: boolean): void {
     const { policy, scope, measurements } = this.#options;
     if (policy === 'single-numa-node') measurements?.aligned(scope, 'numa_node', isAligned);
   }
@@ -88,7 +88,7 @@ export class TopologyManager implements PodSubsystem {
     if (policy === 'none') return undefined;
     const { hint, isAdmitted } = mergeHints({ ...this.#options, policy }, providers.map(hintsOf));
     if (isAdmitted) return hint;
-    this.#tellAligned(false);
+    this.#measureAligned(false);
     throw new AdmissionRefusal(
       'TopologyAffinityError',
       'Resources cannot be allocated with Topology locality',

@@ -48,12 +48,12 @@ class PodWatch {
   }
 
   begin(): void {
-    this.#tellChanges();
+    this.#sendChanges();
     this.#write({ type: 'BOOKMARK', object: {} });
     const end = this.#watched.onPodChange(() => {
       this.#timer ??= setTimeout(() => {
         this.#timer = undefined;
-        this.#tellChanges();
+        this.#sendChanges();
       }, TOGETHER_MS);
     });
     this.#response.once('close', () => {
@@ -62,7 +62,7 @@ class PodWatch {
     });
   }
 
-  #tellChanges(): void {
+  #sendChanges(): void {
     const before = this.#sent;
     this.#sent = new Map(Array.from(this.#watched.pods(), (served) => [served.pod.metadata.uid, served]));
     for (const [uid, served] of this.#sent) {

@@ -73,10 +73,10 @@ function whyUntold({ hasEnded, statusOf }: ApiCheckFacts, pod: Pod): string | un
 }
 
 /** Why the status at the API server is not the agent's, if so. */
-function whyOtherStatus(known: PodStatus | undefined, { status: told }: Pod): string | undefined {
+function whyOtherStatus(known: PodStatus | undefined, { status: stored }: Pod): string | undefined {
   if (known === undefined) return undefined;
   for (const part of [phase, restarts, readiness]) {
-    const [here, there] = [part(known), part(told ?? {})];
+    const [here, there] = [part(known), part(stored ?? {})];
     if (here !== there) return `is ${here} here and ${there} at the API server`;
   }
   return undefined;

@@ -63,11 +63,11 @@ export class EvictionJudge {
   readonly #reclaims: ReclaimJudge;
   #view: EvictionView | undefined;
   /** The figures that the agent has received since the last decision. */
-  #told: NodeUse | undefined;
-  #toldOfPods: NodeUse | undefined;
+  #received: NodeUse | undefined;
+  #receivedOfPods: NodeUse | undefined;
   #question = 0;
   /** Unix ms. */
-  #toldAt: number;
+  #receivedAt: number;
   /** UIDs of the pods that ran when the pass began. */
   #running: ReadonlySet<string> = new Set();
   /** In this pass pods are evicted for limits of their own. */
@@ -76,7 +76,7 @@ export class EvictionJudge {
   constructor(options: EvictionJudgeOptions) {
     this.#options = options;
     const { now, tenants, truth } = options;
-    this.#toldAt = now();
+    this.#receivedAt = now();
     this.#shortages = new Shortages(truth.rules);
     const violated: EvictionJudgeOptions['violated'] = (...violation) => this.#violated(...violation);
     this.#victims = new EvictionVictims({ now, violated });
@@ -92,10 +92,10 @@ export class EvictionJudge {
   measures(): (use: NodeUse, isWhole: boolean) => void {
     const question = this.#question;
     return (use, isWhole) => {
-      this.#toldAt = this.#options.now();
+      this.#receivedAt = this.#options.now();
       if (question !== this.#question) return;
-      this.#told = use;
-      if (isWhole) this.#toldOfPods = use;
+      this.#received = use;
+      if (isWhole) this.#receivedOfPods = use;
     };
   }
 
@@ -177,7 +177,7 @@ export class EvictionJudge {
     const { now, tenants, truth } = this.#options;
     if (this.#view !== undefined && this.#view.pass !== 'Observing')
       return `a pass of eviction is in ${this.#view.pass}`;
-    if (now() > this.#toldAt + LONGEST_SILENCE_MS) return 'the node has not been measured for too long';
+    if (now() > this.#receivedAt + LONGEST_SILENCE_MS) return 'the node has not been measured for too long';
     const over = tenants
       .known()
       .find((one) => this.#mayGo(one) && this.#exceeded(one, truth.storageOf(one.uid)));
@@ -193,12 +193,12 @@ export class EvictionJudge {
 
   #asks(): void {
     this.#question += 1;
-    this.#told = undefined;
-    this.#toldOfPods = undefined;
+    this.#received = undefined;
+    this.#receivedOfPods = undefined;
   }
 
   #evaluated(overLimit: readonly Eviction[]): void {
-    const use = this.#told;
+    const use = this.#received;
     this.#isForLimits = overLimit.length > 0;
     if (use === undefined) {
       this.#violated('eviction', NODE, 'a pass uses figures that are older than the pass');
@@ -263,7 +263,7 @@ export class EvictionJudge {
 
   /** Whether enough was removed, by figures that were taken after it. */
   #checkReclaim(goesOn: boolean): void {
-    const use = this.#told;
+    const use = this.#received;
     if (use === undefined) {
       if (!goesOn) this.#violated('eviction', NODE, 'enough was said to be removed, and it was not measured');
       return;
@@ -277,7 +277,7 @@ export class EvictionJudge {
 
   /** If the pass evicts no pod any more, the shortage is over, or could not be measured. */
   #checkRelief(): void {
-    const use = this.#toldOfPods;
+    const use = this.#receivedOfPods;
     if (use === undefined) return;
     if (this.#shortages.due().every((rule) => isShort(rule, use)))
       this.#violated('eviction', NODE, 'no pod is evicted, though the shortage is as before');
@@ -286,7 +286,7 @@ export class EvictionJudge {
   #decided(eviction: Eviction): void {
     const victim = this.#known(eviction);
     if (victim === undefined) return;
-    const use = this.#toldOfPods;
+    const use = this.#receivedOfPods;
     const signal = eviction.signal as EvictionSignal;
     const { layout } = this.#options.truth.rules;
     const all = [

@@ -18,7 +18,7 @@ interface Victim {
   readonly eviction: Eviction;
   /** Until when eviction waits for it, Unix ms. */
   readonly deadline: number;
-  isTold: boolean;
+  isKilled: boolean;
   endedAt: number | undefined;
 }
 
@@ -43,10 +43,10 @@ export class EvictionVictims {
   chosen(tenant: PodRecord, eviction: Eviction): void {
     if (isNeverEvicted(tenant)) this.#violated('eviction', tenant, 'is evicted, and must never be');
     const deadline = this.#options.now() + patienceMs(eviction.gracePeriodSeconds);
-    const victim: Victim = { tenant, eviction, deadline, isTold: false, endedAt: undefined };
+    const victim: Victim = { tenant, eviction, deadline, isKilled: false, endedAt: undefined };
     this.#victims.set(tenant.uid, victim);
     queueMicrotask(() => {
-      if (!victim.isTold && !isTerminated(tenant.state))
+      if (!victim.isKilled && !isTerminated(tenant.state))
         this.#violated('I9', tenant, 'is evicted, and is not told by SyncPodKill');
     });
   }
@@ -58,11 +58,11 @@ export class EvictionVictims {
     if (podStatus?.reason !== EVICTED || podStatus.message === undefined) return;
     const victim = this.#victims.get(tenant.uid);
     tenant.evictedFor = victim?.eviction.signal ?? '';
-    if (victim === undefined || victim.isTold) {
+    if (victim === undefined || victim.isKilled) {
       this.#violated('I9', tenant, 'is evicted, and was not chosen');
       return;
     }
-    victim.isTold = true;
+    victim.isKilled = true;
     if (graceSeconds !== victim.eviction.gracePeriodSeconds || options?.evict !== true)
       this.#violated('eviction', tenant, 'is not evicted as was decided');
   }

@@ -55,7 +55,7 @@ function notices() {
       root,
     );
     for (let pass = 0; pass < passes; pass += 1) {
-      await one.tell(
+      await one.notify(
         known,
         told.map((pod) => ruled(pod)),
       );
@@ -116,7 +116,7 @@ test('a folder that was removed is created again', async () => {
   const pass = notices();
   mkdirSync(root);
   const agent = new HostPathNotices(testContext({ clock }), root);
-  const once = () => agent.tell([SHY], [ruled(SHY)]);
+  const once = () => agent.notify([SHY], [ruled(SHY)]);
   await once();
   rmSync(join(root, FOLDER), { recursive: true });
   await once();

@@ -394,7 +394,7 @@ test('a pod with a notice by a file ends after the file is written, also if anot
   const told = Promise.withResolvers<undefined>();
   let known: readonly string[] = [];
   bed.notices = {
-    tell: (pods) => {
+    notify: (pods) => {
       known = pods.map(({ metadata }) => metadata.name);
       return told.promise;
     },

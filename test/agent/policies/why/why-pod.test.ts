@@ -66,14 +66,14 @@ describe('a pod that waits', () => {
     const message =
       'Allocate failed due to requested number of devices unavailable for example.com/gpu. Requested: 1, Available: 0, which is unexpected';
     const rejection = { reason: 'UnexpectedAdmissionError', message };
-    const heldOf = ({ part }: { readonly part: string }) =>
+    const holdersOf = ({ part }: { readonly part: string }) =>
       part === 'example.com/gpu' ? 'both are held by shop/a and shop/b' : undefined;
     const delay = roomDelay(rejection);
-    expect(why('Syncing.Starting.AwaitingRoom', [], { delay, heldOf })).toBe(
+    expect(why('Syncing.Starting.AwaitingRoom', [], { delay, holdersOf })).toBe(
       'shop/web waits for 1 example.com/gpu: both are held by shop/a and shop/b. 0 of 2 containers run.',
     );
     expect(why('Syncing.Starting.AwaitingRoom', [], { delay })).toContain('waits until others have ended');
-    expect(why('Terminated.Finished', [], { rejection, heldOf })).toContain(
+    expect(why('Terminated.Finished', [], { rejection, holdersOf })).toContain(
       'It asked for 1 example.com/gpu; now both are held by shop/a and shop/b.',
     );
   });
@@ -90,18 +90,18 @@ describe('a pod that waits', () => {
       ['example.com/gpu', 'shop/a holds 1'],
       ['cpu', 'shop/a holds 1 and shop/b holds 1'],
     ]);
-    const heldOf = ({ part }: { readonly part: string }) => held.get(part);
+    const holdersOf = ({ part }: { readonly part: string }) => held.get(part);
     const delay = roomDelay(rejection);
-    expect(why('Syncing.Starting.AwaitingRoom', [], { pod, delay, heldOf })).toContain(
+    expect(why('Syncing.Starting.AwaitingRoom', [], { pod, delay, holdersOf })).toContain(
       'waits for 1 example.com/gpu and 2 CPUs of its own where the topology policy wants it: ' +
         'of example.com/gpu shop/a holds 1; of CPUs shop/a holds 1 and shop/b holds 1.',
     );
     held.delete('cpu');
-    expect(why('Terminated.Finished', [], { pod, rejection, heldOf })).toContain(
+    expect(why('Terminated.Finished', [], { pod, rejection, holdersOf })).toContain(
       'It asked for 1 example.com/gpu where the topology policy wants it; now shop/a holds 1.',
     );
     held.clear();
-    expect(why('Syncing.Starting.AwaitingRoom', [], { pod, delay, heldOf })).toContain(
+    expect(why('Syncing.Starting.AwaitingRoom', [], { pod, delay, holdersOf })).toContain(
       'do not lie together as the node',
     );
   });

@@ -3,18 +3,18 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { PodCgroups } from '../../../../src/agent/runtime/cgroups/pod-cgroups.ts';
 import { withCgroupDriver } from '../../../../src/agent/runtime/node/runtime-cgroup-driver.ts';
 import type { RuntimeService } from '../../../../src/agent/runtime/service/runtime-service.ts';
-import type { PodSandbox, RuntimeStatus, ToldCgroupDriver } from '../../../../src/types/cri.ts';
+import type { PodSandbox, RuntimeStatus, RuntimeCgroupDriver } from '../../../../src/types/cri.ts';
 import { StateletError } from '../../../../src/types/errors.ts';
 import { openCgroups, PlainCgroups, podOf } from '../cgroups/cgroup-bed.ts';
 import { testContext } from '../../../support/test-context.ts';
 
 const READY = { type: 'RuntimeReady', status: true, reason: '', message: '' } as const;
-const told = (name: ToldCgroupDriver['name'], isTold = true) => ({ name, isTold });
+const driverOf = (name: RuntimeCgroupDriver['name'], isReported = true) => ({ name, isReported });
 
 let plain: PlainCgroups;
 let cgroups: PodCgroups;
 /** What the runtime answers; undefined: it is down. */
-let driver: ToldCgroupDriver | undefined;
+let driver: RuntimeCgroupDriver | undefined;
 let isDown = false;
 /** Whether the driver was asked for, call by call. */
 let asked: boolean[];
@@ -55,7 +55,7 @@ afterEach(() => plain.remove());
 
 describe('the driver of the runtime', () => {
   test('is read once, and again after the runtime was down', async () => {
-    driver = told('cgroupfs');
+    driver = driverOf('cgroupfs');
     const service = runtime();
     for (const down of [false, false, true, false, false]) {
       isDown = down;
@@ -66,19 +66,19 @@ describe('the driver of the runtime', () => {
 
   test('that differs from the configured one makes it not ready, until it is the same', async () => {
     const service = runtime();
-    driver = told('systemd', false);
+    driver = driverOf('systemd', false);
     for (let call = 0; call < 2; call++) {
       const [first] = (await service.status()).conditions;
       expect(first).toMatchObject({ type: 'RuntimeReady', status: false, reason: 'CgroupDriverMismatch' });
     }
-    driver = told('cgroupfs', false);
+    driver = driverOf('cgroupfs', false);
     expect((await service.status()).conditions).toEqual([READY]);
     expect(asked).toEqual([true, true, true]);
   });
 
   test('is taken where the runtime reports it, if this machine has it', async () => {
     const service = runtime();
-    driver = told('systemd');
+    driver = driverOf('systemd');
     const [impossible] = (await service.status()).conditions;
     expect(impossible).toMatchObject({
       status: false,

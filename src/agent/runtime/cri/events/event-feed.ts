@@ -150,7 +150,7 @@ export class Hints {
       return;
     }
     const queue = (before ?? Promise.resolve())
-      .then(() => this.#tellLater(raw))
+      .then(() => this.#emitLater(raw))
       .finally(() => {
         if (this.#queues.get(id) === queue) this.#queues.delete(id);
       });
@@ -158,7 +158,7 @@ export class Hints {
   }
 
   /** If the pod is not found, there is no hint: the relist will find the change. */
-  async #tellLater(raw: RawEvent): Promise<void> {
+  async #emitLater(raw: RawEvent): Promise<void> {
     const { podOf, lookUp, whenShown } = this.#options;
     const { id, early } = raw;
     try {

@@ -112,8 +112,8 @@ export class SpdyConnection {
     },
     leave: (stream: SpdyStream): void => {
       this.#streams.delete(stream.id);
-      const isTold = stream.isFinished || (this.#isEnding && this.#options.side === 'server');
-      if (!isTold) this.#send(frames.resetFrame(stream.id, frames.RESET_CANCEL));
+      const isEndKnown = stream.isFinished || (this.#isEnding && this.#options.side === 'server');
+      if (!isEndKnown) this.#send(frames.resetFrame(stream.id, frames.RESET_CANCEL));
     },
   };
 
