@@ -44,8 +44,8 @@ export const PLACEMENT_MUTANTS: readonly Mutant[] = [
     name: 'shared-cpusets-stay',
     breaks: 'Containers that share CPUs go on running on those that another one has for itself (placement)',
     file: UPDATES,
-    find: `    if (cpuset === '' || (told?.id === id && told.cpuset === cpuset)) return;`,
-    replace: `    if (cpuset === '' || told?.id === id) return;`,
+    find: `    if (cpuset === '' || (last?.id === id && last.cpuset === cpuset)) return;`,
+    replace: `    if (cpuset === '' || last?.id === id) return;`,
   },
   {
     name: 'memory-over-allocated',

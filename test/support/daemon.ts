@@ -6,6 +6,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { STATE_ANNOTATION } from '../../src/agent/server/routes/local-routes.ts';
 import {
   containerOf,
@@ -21,7 +22,7 @@ import { BIN_ARGS } from './built.ts';
 import { type Launcher, THIS_MACHINE } from './launcher.ts';
 import { processesOf } from './processes-of.ts';
 import { sendSignal } from './send-signal.ts';
-import { PATIENCE_MS, waitFor } from './wait-for.ts';
+import { PATIENCE_MS, waitFor, type WaitOptions } from './wait-for.ts';
 
 export const NODE_NAME = 'node-a';
 
@@ -73,6 +74,11 @@ export interface LogLine {
   readonly problem?: string;
 }
 
+/** Lines of the log that come within this time lead to one look. */
+const TOGETHER_MS = 20;
+/** What the log does not show is looked for after this time. */
+const UNLOGGED_MS = 200;
+
 /** How a process ended: its exit code, or the signal that ended it. */
 export type Ending = number | NodeJS.Signals | null;
 
@@ -88,7 +94,7 @@ export class Daemon {
   stderr = '';
   readonly #child: ChildProcess;
   readonly #launcher: Launcher;
-  readonly #news = new EventEmitter();
+  readonly #news = new EventEmitter().setMaxListeners(0);
   #address = '';
 
   constructor(
@@ -188,7 +194,7 @@ export class Daemon {
       return found.find(isWanted);
     };
     try {
-      return await waitFor(look, { what: `${name} to be ${what}` });
+      return await this.waitFor(look, { what: `${name} to be ${what}` });
     } catch (error) {
       const shown = found.map((pod) => `${stateOf(pod)} ${JSON.stringify(pod.status)}`).join('; ');
       const message = `${name} is not ${what} but ${shown || 'not there'}; ${this.#transcript()}`;
@@ -217,9 +223,35 @@ export class Daemon {
   async onlyPods(...names: string[]): Promise<void> {
     const wanted = names.map((name) => `${name}-${NODE_NAME}`).toSorted();
     const served = async () => (await this.pods()).map(({ metadata }) => metadata.name).toSorted();
-    await waitFor(async () => (await served()).join() === wanted.join(), {
-      what: `only these pods to be served: ${wanted.join()}`,
-    });
+    const what = `only these pods to be served: ${wanted.join()}`;
+    await this.waitFor(async () => (await served()).join() === wanted.join(), { what });
+  }
+
+  /**
+   * Looks again when the log has further lines, and now and then for what is not logged. Each look takes the daemon and the test some milliseconds of
+   * CPU time.
+   */
+  waitFor<T>(look: () => Promise<T | undefined | false>, options: Omit<WaitOptions, 'news'>): Promise<T> {
+    let lines = this.log.length;
+    const check = () => {
+      lines = this.log.length;
+      return look();
+    };
+    return waitFor(check, { ...options, news: () => this.#furtherLine(lines) });
+  }
+
+  /** Resolves soon after the log has more than these lines. */
+  async #furtherLine(lines: number): Promise<void> {
+    if (this.log.length === lines && this.ending === undefined) {
+      const { promise, resolve } = Promise.withResolvers<undefined>();
+      const seen = () => resolve(undefined);
+      const timer = setTimeout(seen, UNLOGGED_MS);
+      this.#news.once('news', seen);
+      await promise;
+      clearTimeout(timer);
+      this.#news.off('news', seen);
+    }
+    await delay(TOGETHER_MS);
   }
 
   signal(signal: NodeJS.Signals): void {

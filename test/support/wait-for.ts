@@ -10,6 +10,8 @@ export interface WaitOptions {
   readonly timeoutMs?: number;
   /** The first pause. Choose a longer one when each check slows down the awaited work. */
   readonly pauseMs?: number;
+  /** Resolves when it is worth to check again. Default: after a pause. */
+  readonly news?: () => Promise<void>;
 }
 
 /** A pause is this part of the time waited so far, up to a limit: what comes soon is seen at once, and what takes long is checked rarely. */
@@ -22,7 +24,7 @@ const PAUSE_MAX_MS = 100;
  */
 export async function waitFor<T>(
   check: () => T | undefined | false | Promise<T | undefined | false>,
-  { what, timeoutMs = PATIENCE_MS, pauseMs = 10 }: WaitOptions,
+  { what, timeoutMs = PATIENCE_MS, pauseMs = 10, news }: WaitOptions,
 ): Promise<T> {
   const begun = performance.now();
   for (;;) {
@@ -30,6 +32,6 @@ export async function waitFor<T>(
     if (answer !== undefined && answer !== false) return answer;
     const waitedMs = performance.now() - begun;
     if (waitedMs > timeoutMs) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
-    await delay(Math.max(pauseMs, Math.min(waitedMs * PAUSE_SHARE, PAUSE_MAX_MS)));
+    await (news?.() ?? delay(Math.max(pauseMs, Math.min(waitedMs * PAUSE_SHARE, PAUSE_MAX_MS))));
   }
 }

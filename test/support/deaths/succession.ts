@@ -8,7 +8,6 @@ import type { Stage } from './stage.ts';
 import { World } from './world.ts';
 
 const PATIENCE_MS = 100_000;
-const PAUSE_MS = 50;
 
 /**
  * When held calls of the last daemon reach the runtime: when the next daemon knows the running containers, just before the first
@@ -95,11 +94,8 @@ export class Succession {
       wrong = problems(this.world.wanted, sight);
       return wrong.length === 0 && sight;
     };
-    const sight = await waitFor(settled, {
-      what: 'everything to be as wanted',
-      timeoutMs: PATIENCE_MS,
-      pauseMs: PAUSE_MS,
-    }).catch((error: unknown) => {
+    const waits = { what: 'everything to be as wanted', timeoutMs: PATIENCE_MS };
+    const sight = await this.#daemon.waitFor(settled, waits).catch((error: unknown) => {
       throw this.#explained(`not as wanted: ${wrong.join('; ')}`, error);
     });
     if (sight === 'died') return;

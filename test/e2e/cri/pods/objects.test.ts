@@ -110,7 +110,7 @@ describeOnContainerd('objects of manifests', ({ openBed }) => {
     expect(await read(bed, pod, '/settings/color')).toBe('blue');
     expect(await read(bed, pod, '/data/file')).toBe('kept\n');
     bed.withdraw('web');
-    await waitFor(async () => (await second.pods()).length === 0, { what: 'the pod to go' });
+    await second.waitFor(async () => (await second.pods()).length === 0, { what: 'the pod to go' });
     expect(existsSync(file)).toBe(true);
   });
 

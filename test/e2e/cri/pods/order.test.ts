@@ -34,9 +34,10 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
   const wrote = (name: string, line: string) =>
     waitFor(() => lines(name).includes(line), { what: `"${line}" of ${name}` });
   const gone = (name: string) =>
-    waitFor(async () => !(await daemon.pods()).some(({ metadata }) => metadata.name.startsWith(`${name}-`)), {
-      what: `${name} to be gone`,
-    });
+    daemon.waitFor(
+      async () => !(await daemon.pods()).some(({ metadata }) => metadata.name.startsWith(`${name}-`)),
+      { what: `${name} to be gone` },
+    );
   const note = (name: string) => ['sh', '-c', `echo ${name} >> /notes/log`];
 
   test('init containers run one by one, each after the start of the sidecars before it, and all containers end in reverse order', async () => {

@@ -211,7 +211,7 @@ describeOnDaemon('probes of real containers', ({ bed, daemon, restart }) => {
     await sh(pod, 'touch /tmp/ready');
     expect(stateOf(await ready('ending'))).toBe('Terminating.Stopping');
     await sh(pod, 'touch /tmp/go');
-    await waitFor(
+    await daemon.waitFor(
       async () => (await daemon.pods()).every(({ metadata }) => metadata.uid !== pod.metadata.uid),
       {
         what: 'the pod to be gone',

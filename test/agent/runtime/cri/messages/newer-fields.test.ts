@@ -116,9 +116,9 @@ describe('the status of a newer runtime', () => {
     const client = fake.client();
     expect((await client.status()).cgroupDriver).toBeUndefined();
     const asked = async () => (await client.status({ asksCgroupDriver: true })).cgroupDriver;
-    expect(await asked()).toEqual({ name: 'systemd', isTold: true });
+    expect(await asked()).toEqual({ name: 'systemd', isReported: true });
     driver = 1;
-    expect(await asked()).toEqual({ name: 'cgroupfs', isTold: true });
+    expect(await asked()).toEqual({ name: 'cgroupfs', isReported: true });
   });
 
   test('that does not report its cgroup driver shows it in its configuration', async () => {
@@ -132,7 +132,7 @@ describe('the status of a newer runtime', () => {
       refuses(methods.RUNTIME_CONFIG.path),
     );
     const { cgroupDriver } = await fake.client().status({ asksCgroupDriver: true });
-    expect(cgroupDriver).toEqual({ name: 'systemd', isTold: false });
+    expect(cgroupDriver).toEqual({ name: 'systemd', isReported: false });
   });
 });
 
