@@ -137,9 +137,9 @@ export class ClusterBed {
     return (await this.controlPlane.read<{ items: readonly CoreEvent[] }>(path))?.items ?? [];
   }
 
-  /** Resolves when an event of the object of that name has the text in its message. */
-  async told(name: string, text: string): Promise<void> {
-    const messages = async () => (await this.wholeEventsOf(name)).map(({ message }) => message);
+  /** Resolves when an event of the object of that name has the text in its message. `fields`: as for `wholeEventsOf`. */
+  async told(name: string, text: string, ...fields: readonly string[]): Promise<void> {
+    const messages = async () => (await this.wholeEventsOf(name, ...fields)).map(({ message }) => message);
     await waitFor(async () => (await messages()).some((message) => message.includes(text)), {
       what: `an event of ${name}: ${text}`,
       pauseMs: PAUSE_MS,

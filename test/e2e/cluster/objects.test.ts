@@ -115,6 +115,7 @@ describeOnCluster(
       await cluster.told(
         'patient',
         'MountVolume.SetUp failed for volume "data" : configmap "late" not found',
+        'reason=FailedMount',
       );
       await kubectl('create', 'configmap', 'late', '--from-literal=key=there');
       expect(await messageOf('patient')).toBe('there');

@@ -183,6 +183,7 @@ describeOnCluster('tokens of service accounts', options, (cluster) => {
     await cluster.told(
       'early',
       'MountVolume.SetUp failed for volume "tokens" : failed to fetch token: serviceaccounts "robot" not found',
+      'reason=FailedMount',
     );
     await kubectl('create', ...ACCOUNT);
     await cluster.podIsReady('early');

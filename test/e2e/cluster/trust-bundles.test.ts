@@ -75,10 +75,12 @@ describeOnCluster('trust bundles', { controlPlane: { apiServerFlags: FLAGS } }, 
     await cluster.told(
       'selecting',
       `${failed} combination of signerName and labelSelector matched zero ClusterTrustBundles`,
+      'reason=FailedMount',
     );
     await cluster.told(
       'waiting',
       `${failed} while getting ClusterTrustBundle: clustertrustbundle.certificates.k8s.io "none" not found`,
+      'reason=FailedMount',
     );
     const ofSigner = [
       bundle('example.com:signer:a', first, signerName),
