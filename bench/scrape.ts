@@ -33,7 +33,7 @@ const { pods: count, runs } = benchOptions(
   {},
 );
 
-const machine = { ...(await readNodeInfo()), cores: availableParallelism(), memoryBytes: totalmem() };
+const machine = { ...(await readNodeInfo()), cpus: availableParallelism(), memoryBytes: totalmem() };
 const node = new ScrapedNode(count);
 const counted = new AgentMetrics();
 const served = node.pods.map(({ uid, name }): ServedPod => ({

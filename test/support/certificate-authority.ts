@@ -2,21 +2,16 @@
 import {
   alternativeNames,
   type AlternativeNames,
-  type CertificateContent,
   type Issuer,
+  type KeyPair,
   nameOf,
-  newKey,
+  newKeyPair,
   ofAuthority,
-  publicKeyOf,
   requested,
   signedCertificate,
 } from './signed-certificate.ts';
 
-export interface KeyPair {
-  /** PEM. */
-  readonly cert: string;
-  readonly key: string;
-}
+export type { KeyPair };
 
 export interface CertificateOptions extends AlternativeNames {
   readonly commonName?: string;
@@ -35,31 +30,27 @@ export class TestAuthority {
   readonly cert: string;
 
   constructor(commonName = 'test-ca') {
-    const key = newKey();
     const name = nameOf({ commonName });
+    const { key, cert } = newKeyPair({ subject: name, ...validity({}), extensions: ofAuthority() });
     this.#issuer = { name, key };
-    this.cert = this.#signed({ subject: name, publicKey: publicKeyOf(key), extensions: ofAuthority() }, {});
+    this.cert = cert;
   }
 
   /** A new key with a certificate. */
   keyPair(options: CertificateOptions = {}): KeyPair {
     const { commonName = 'test', organization } = options;
-    const key = newKey();
     const subject = nameOf({ commonName, organizations: organization === undefined ? [] : [organization] });
-    const content = { subject, publicKey: publicKeyOf(key), extensions: alternativeNames(options) };
-    return { key, cert: this.#signed(content, options) };
+    const extensions = alternativeNames(options);
+    return newKeyPair({ subject, ...validity(options), extensions }, this.#issuer);
   }
 
   /** The certificate that a signing request asks for, in PEM. */
   answer(request: string, options: CertificateOptions = {}): string {
     const { names, ...content } = requested(request);
-    return this.#signed({ ...content, extensions: names }, options);
+    return signedCertificate(this.#issuer, { ...content, ...validity(options), extensions: names });
   }
+}
 
-  #signed(
-    content: Omit<CertificateContent, 'notBefore' | 'notAfter'>,
-    { notBefore = Date.now() - HOUR_MS, notAfter = Date.now() + HOUR_MS }: CertificateOptions,
-  ): string {
-    return signedCertificate(this.#issuer, { ...content, notBefore, notAfter });
-  }
+function validity({ notBefore = Date.now() - HOUR_MS, notAfter = Date.now() + HOUR_MS }: CertificateOptions) {
+  return { notBefore, notAfter };
 }

@@ -50,6 +50,12 @@ export interface Issuer {
   readonly key: string;
 }
 
+export interface KeyPair {
+  /** PEM. */
+  readonly cert: string;
+  readonly key: string;
+}
+
 export interface CertificateContent {
   readonly subject: Name;
   readonly publicKey: SubjectPublicKeyInfo;
@@ -64,6 +70,14 @@ export interface CertificateContent {
 export function newKey(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return privateKey.export({ type: 'sec1', format: 'pem' }).toString();
+}
+
+/** A new key with its certificate. Without an issuer the certificate is signed by the key itself. */
+export function newKeyPair(content: Omit<CertificateContent, 'publicKey'>, issuer?: Issuer): KeyPair {
+  const key = newKey();
+  const { subject: name } = content;
+  const cert = signedCertificate(issuer ?? { name, key }, { ...content, publicKey: publicKeyOf(key) });
+  return { key, cert };
 }
 
 /** The certificate in PEM. */
@@ -94,7 +108,7 @@ export function signedCertificate(issuer: Issuer, content: CertificateContent): 
 }
 
 /** Of a private key in PEM. */
-export function publicKeyOf(key: string): SubjectPublicKeyInfo {
+function publicKeyOf(key: string): SubjectPublicKeyInfo {
   const der = createPublicKey(createPrivateKey(key)).export({ type: 'spki', format: 'der' });
   return AsnConvert.parse(der, SubjectPublicKeyInfo);
 }

@@ -1,10 +1,11 @@
 /** The machine of a hollow node: what outlives its agents, and what happens on it by plan. */
 import { parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
+import type { EndedPod } from '../../agent/policies/termination/ended-pod.ts';
 import type { GroupFigures } from '../../agent/runtime/stats/cadvisor/group-figures.ts';
 import type { MeasuredMachine } from '../../agent/server/metrics/cadvisor-metrics.ts';
-import type { EndedPod } from '../../agent/policies/termination/ended-pod.ts';
 import type { SimulatedDisk } from '../../simulation/node/simulated-disk.ts';
 import { simulatedNodeFacts } from '../../simulation/node/simulated-node-facts.ts';
+import { simulatedMachine } from '../../simulation/node/simulated-status-facts.ts';
 import { keyedRandom } from '../../simulation/plan/seeded-random.ts';
 import type { EvictionRules } from '../../simulation/resources/eviction-rules.ts';
 import type { KeyedRandom } from '../../simulation/resources/growth.ts';
@@ -104,15 +105,7 @@ export class HollowMachine {
 
   /** What the Node object says of the machine too. */
   measured(): MeasuredMachine {
-    const { name, capacity } = this.facts;
-    const amountOf = (quantity = '0') => Number(quantityValue(parseQuantity(quantity)));
-    return {
-      machineID: name,
-      systemUUID: name,
-      bootID: this.bootID,
-      cores: amountOf(capacity.cpu),
-      memoryBytes: amountOf(capacity.memory),
-    };
+    return { ...simulatedMachine(this.facts), bootID: this.bootID };
   }
 
   get bootID(): string {

@@ -83,7 +83,7 @@ function measuredMachine(): NodeApi['machine'] {
   let machine: ReturnType<NodeApi['machine']> | undefined;
   const read = async () => ({
     ...(await readNodeInfo()),
-    cores: availableParallelism(),
+    cpus: availableParallelism(),
     memoryBytes: totalmem(),
   });
   return () => (machine ??= read());

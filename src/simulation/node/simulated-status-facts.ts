@@ -9,15 +9,28 @@ import type { NodeFacts } from '../../types/node-facts.ts';
 
 export const NODE_ADDRESS = '192.0.2.1';
 
+/** The machine of a node that has what the facts say. It is named after the node. */
+export function simulatedMachine({ name, allocatable }: Pick<NodeFacts, 'name' | 'allocatable'>) {
+  return {
+    cpus: Math.ceil(milliCPUsOf(allocatable) / 1000),
+    memoryBytes: numberOf(allocatable.memory),
+    hugePages: new Map<number, number>(),
+    machineID: name,
+    systemUUID: name,
+    bootID: 'boot-1',
+    swapBytes: 0,
+  };
+}
+
 /** A machine that has what the facts say, with so much of a CPU reserved that no more than that can be allocated. */
 export function simulatedStatusFacts(
-  { name, os, arch, allocatable, conditions }: NodeFacts,
+  facts: NodeFacts,
   health: NodeHealth,
   nowMs: number,
   plugins: PluginResources = { capacity: {}, allocatable: {}, removed: [] },
 ): NodeStatusFacts {
-  const milliCPUs = Number(milliValue(parseQuantity(allocatable.cpu ?? '0')));
-  const cpus = Math.ceil(milliCPUs / 1000);
+  const { name, os, arch, allocatable, conditions } = facts;
+  const machine = simulatedMachine(facts);
   return {
     nowMs,
     addresses: {
@@ -29,21 +42,13 @@ export function simulatedStatusFacts(
       problem: () => undefined,
     },
     resources: {
-      machine: {
-        cpus,
-        memoryBytes: numberOf(allocatable.memory),
-        hugePages: new Map(),
-        machineID: name,
-        systemUUID: name,
-        bootID: 'boot-1',
-        swapBytes: 0,
-      },
+      machine,
       maxPods: numberOf(allocatable.pods),
       podsPerCore: 0,
       // A node that does not know how much it has is not ready.
       ephemeralStorage: bytesQuantity(allocatable['ephemeral-storage'] ?? '1Pi'),
       plugins,
-      reserved: { cpu: `${String(cpus * 1000 - milliCPUs)}m` },
+      reserved: { cpu: `${String(machine.cpus * 1000 - milliCPUsOf(allocatable))}m` },
     },
     versions: {
       os,
@@ -65,4 +70,6 @@ export function simulatedStatusFacts(
   };
 }
 
+const milliCPUsOf = ({ cpu = '0' }: NodeFacts['allocatable']): number =>
+  Number(milliValue(parseQuantity(cpu)));
 const numberOf = (quantity = '0'): number => Number(quantityValue(parseQuantity(quantity)));

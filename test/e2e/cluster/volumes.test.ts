@@ -45,12 +45,7 @@ describeOnCluster(
       const container = cluster.server({ volumeMounts: mountsOf(volumes), ...main });
       return cluster.create(name, { volumes, containers: [container], ...spec }, metadata);
     };
-    const messagesOf = async (name: string) =>
-      (await cluster.wholeEventsOf(name, 'reason=FailedMount')).map(({ message }) => message).join('\n');
-    const failsWith = (name: string, text: string) =>
-      waitFor(async () => (await messagesOf(name)).includes(text), {
-        what: `the event FailedMount of ${name}: ${text}`,
-      });
+    const failsWith = (name: string, text: string) => cluster.told(name, text, 'reason=FailedMount');
 
     beforeAll(async () => {
       const found = async () =>

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import {
   alternativeNames,
   type CertificateContent,
+  type Issuer,
+  type KeyPair,
   nameOf,
-  newKey,
+  newKeyPair,
   ofAuthority,
-  publicKeyOf,
-  signedCertificate,
   type Subject,
   usages,
 } from '../signed-certificate.ts';
@@ -51,11 +51,8 @@ export class CertificateAuthority {
   }
 
   create(): this {
-    const key = newKey();
-    writeFileSync(this.files.key, key, { mode: 0o600 });
     const content = { subject: CertificateAuthority.#NAME, ...validity(Date.now(), 30) };
-    const cert = this.#signed({ ...content, publicKey: publicKeyOf(key), extensions: ofAuthority() });
-    writeFileSync(this.files.cert, cert);
+    write(this.files, newKeyPair({ ...content, extensions: ofAuthority() }));
     return this;
   }
 
@@ -63,25 +60,24 @@ export class CertificateAuthority {
   issue(request: CertificateRequest): CertificateFiles {
     const { name, usage, days = 30, notBefore = Date.now(), signer = this } = request;
     const files = this.filesOf(name);
-    const key = newKey();
-    const cert = signer.#signed({
-      subject: nameOf(request),
-      publicKey: publicKeyOf(key),
-      ...validity(notBefore, days),
-      extensions: [
-        ...usages(['digital signature', 'key encipherment', usage]),
-        ...alternativeNames(parsedNames(request.alternativeNames)),
-      ],
-    });
-    writeFileSync(files.key, key, { mode: 0o600 });
-    writeFileSync(files.cert, cert);
+    const extensions = [
+      ...usages(['digital signature', 'key encipherment', usage]),
+      ...alternativeNames(parsedNames(request.alternativeNames)),
+    ];
+    const content = { subject: nameOf(request), ...validity(notBefore, days), extensions };
+    write(files, newKeyPair(content, signer.#issuer));
     return files;
   }
 
-  #signed(content: CertificateContent): string {
-    const key = readFileSync(this.files.key, 'utf8');
-    return signedCertificate({ name: CertificateAuthority.#NAME, key }, content);
+  /** Its key is read from its file: an authority in another process may have made it. */
+  get #issuer(): Issuer {
+    return { name: CertificateAuthority.#NAME, key: readFileSync(this.files.key, 'utf8') };
   }
+}
+
+function write(files: CertificateFiles, { key, cert }: KeyPair): void {
+  writeFileSync(files.key, key, { mode: 0o600 });
+  writeFileSync(files.cert, cert);
 }
 
 function validity(notBefore: number, days: number): Pick<CertificateContent, 'notBefore' | 'notAfter'> {

@@ -277,8 +277,8 @@ const PATIENCE_MS = 2_000;
 async function cgroupDriver(runtime: RuntimeService, settings: NodeSettings): Promise<CgroupDriverName> {
   const signal = AbortSignal.timeout(PATIENCE_MS);
   const status = await runtime.status({ signal, asksCgroupDriver: true }).catch(() => undefined);
-  const reported = status?.cgroupDriver;
-  return reported?.isReported === true ? reported.name : settings.cgroupDriver;
+  const driver = status?.cgroupDriver;
+  return driver?.isReported === true ? driver.name : settings.cgroupDriver;
 }
 
 function bareRuntime(context: AgentContext, { endpoint, settings }: CriNodeSetup): RuntimeService {

@@ -15,12 +15,15 @@ export function withCgroupDriver(
   /** The runtime may have been started anew, with another driver, when it has not answered. */
   let isKnown = false;
 
-  const problemOf = async (reported: RuntimeCgroupDriver): Promise<RuntimeCondition | undefined> => {
-    if (reported.name === cgroups.driver) return undefined;
-    if (!reported.isReported) return wrongDriver(reported.name, cgroups.driver);
+  const problemOf = async ({
+    name,
+    isReported,
+  }: RuntimeCgroupDriver): Promise<RuntimeCondition | undefined> => {
+    if (name === cgroups.driver) return undefined;
+    if (!isReported) return wrongDriver(name, cgroups.driver);
     try {
-      await cgroups.useDriver(reported.name);
-      logger.info({}, `The cgroup driver is ${reported.name}, as the container runtime reports`);
+      await cgroups.useDriver(name);
+      logger.info({}, `The cgroup driver is ${name}, as the container runtime reports`);
       return undefined;
     } catch (error) {
       if (errorKind(error) !== 'FailedPrecondition') throw error;

@@ -1,5 +1,6 @@
 /** `/metrics/cadvisor`: the figures of groups with the names of cAdvisor's metrics. */
 import type { MachineIdentity } from '../../policies/node/machine-identity.ts';
+import type { MachineSize } from '../../policies/node/node-capacity.ts';
 import type { GroupFigures, InterfaceCounts } from '../../runtime/stats/cadvisor/group-figures.ts';
 import { type Metric, metric, type MetricHead, type MetricType, quoted, sample } from './metric-text.ts';
 
@@ -12,10 +13,7 @@ interface LabelParts {
 }
 
 /** What the metrics say of the machine itself. */
-export interface MeasuredMachine extends MachineIdentity {
-  readonly cores: number;
-  readonly memoryBytes: number;
-}
+export type MeasuredMachine = MachineIdentity & Pick<MachineSize, 'cpus' | 'memoryBytes'>;
 
 type Write = (labels: string, value: number) => void;
 
@@ -44,12 +42,12 @@ export function cadvisorMetrics(
 }
 
 function machineMetrics(machine: MeasuredMachine): readonly Metric[] {
-  const { machineID, systemUUID, bootID, cores, memoryBytes } = machine;
+  const { machineID, systemUUID, bootID, cpus, memoryBytes } = machine;
   const labels = { boot_id: bootID, machine_id: machineID, system_uuid: systemUUID };
   const gauge = (name: string, help: string, value: number) =>
     metric({ name, type: 'gauge', help }, [[labels, value]]);
   return [
-    gauge('machine_cpu_cores', 'Number of logical CPU cores.', cores),
+    gauge('machine_cpu_cores', 'Number of logical CPU cores.', cpus),
     gauge('machine_memory_bytes', 'Amount of memory installed on the machine.', memoryBytes),
   ];
 }

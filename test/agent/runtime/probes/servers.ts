@@ -4,10 +4,11 @@ import { createServer as createHTTPServer, type RequestListener } from 'node:htt
 import { createServer as createHTTP2Server, type ServerHttp2Stream } from 'node:http2';
 import { createServer as createHTTPSServer } from 'node:https';
 import { type AddressInfo, createServer as createTCPServer, type Server, type Socket } from 'node:net';
-import { TestAuthority } from '../../../support/certificate-authority.ts';
+import { type KeyPair, TestAuthority } from '../../../support/certificate-authority.ts';
 
-/** Of an authority that no client knows. */
-const certified = () => new TestAuthority().keyPair({ commonName: 'nobody.invalid' });
+let ofStranger: KeyPair | undefined;
+/** Of an authority that no client knows. All servers have the same. */
+const certified = () => (ofStranger ??= new TestAuthority().keyPair({ commonName: 'nobody.invalid' }));
 
 const servers = new Set<Server>();
 const sockets = new Set<Socket>();

@@ -4,7 +4,7 @@ import { cadvisorMetrics } from '../../../../src/agent/server/metrics/cadvisor-m
 import { samplesNamed, samplesOf } from './samples.ts';
 
 const AT = 1_795_362_029_694;
-const MACHINE = { machineID: 'm', systemUUID: 's', bootID: 'b', cores: 4, memoryBytes: 2 ** 34 };
+const MACHINE = { machineID: 'm', systemUUID: 's', bootID: 'b', cpus: 4, memoryBytes: 2 ** 34 };
 const CONTAINER: GroupFigures = {
   id: '/kubepods/podu/c1',
   name: 'c1',

@@ -41,7 +41,7 @@ const CADVISOR = cadvisorMetrics([], {
   machineID: '',
   systemUUID: '',
   bootID: '',
-  cores: 1,
+  cpus: 1,
   memoryBytes: 1,
 });
 const namesOf = (metrics: readonly Metric[]) => metrics.map(({ head }) => head.name);

@@ -20,7 +20,7 @@ import { NO_WORKERS, samplesNamed, samplesOf } from './samples.ts';
 
 type Api = Parameters<typeof metricsRoutes>[0];
 
-const MACHINE = { machineID: 'm', systemUUID: 's', bootID: 'b', cores: 4, memoryBytes: 2 ** 34 };
+const MACHINE = { machineID: 'm', systemUUID: 's', bootID: 'b', cpus: 4, memoryBytes: 2 ** 34 };
 
 const closing: (() => unknown)[] = [];
 let received = 0;
