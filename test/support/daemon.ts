@@ -443,11 +443,15 @@ export function containerStatus({ status }: Pod, name = 'main'): ContainerStatus
 
 export { isRunning };
 
-/** The main processes of a container's present instance: one or none, unless there is a defect. */
+/**
+ * The processes that lead a session in a container's present instance, the oldest first: its main process, and then a command that
+ * runs in it. More than one without such a command is a defect.
+ */
 export function mainProcesses(pod: Pod, container = 'main'): readonly ProcessIdentity[] {
   const id = containerStatus(pod, container)?.containerID?.replace('statelet://', '');
   if (id === undefined) return [];
   return processTable()
     .filter(({ pid, sessionId }) => pid === sessionId && containerOf(pid) === id)
+    .toSorted((a, b) => a.startTicks - b.startTicks)
     .map(({ pid, startTicks }) => ({ pid, startTicks }));
 }
