@@ -11,6 +11,7 @@ import { makeCgroup } from './containerd/cgroups.ts';
 import { type ContainerdBed, startContainerd } from './containerd/containerd.ts';
 import { containerStatus, DaemonBed, namesIn } from './daemon.ts';
 import type { Launcher } from './launcher.ts';
+import { PATIENCE_MS } from './wait-for.ts';
 
 export interface CriDaemonOptions {
   /** Fields of KubeletConfiguration. */
@@ -68,7 +69,7 @@ export class CriDaemonBed<Runtime extends RuntimeBed = ContainerdBed> extends Da
     const { endpoint } = this.containerd;
     return (this.#client ??= createCriRuntime(testContext({ clock: systemClock }), {
       endpoint,
-      requestTimeoutMs: REQUEST_TIMEOUT_MS,
+      requestTimeoutMs: PATIENCE_MS,
     }));
   }
 
@@ -120,7 +121,7 @@ export class CriDaemonBed<Runtime extends RuntimeBed = ContainerdBed> extends Da
   async exec(pod: Pod, command: readonly string[], container = 'main'): Promise<string> {
     // Not with ctr, which sometimes ends before it has passed the output on.
     const id = this.idOf(pod, container);
-    const { stdout, stderr, exitCode } = await this.runtime.execSync(id, command, EXEC_TIMEOUT_SECONDS);
+    const { stdout, stderr, exitCode } = await this.runtime.execSync(id, command, PATIENCE_MS / 1000);
     if (exitCode !== 0) throw new Error(`${command.join(' ')} ended with ${exitCode}: ${String(stderr)}`);
     return stdout.toString('utf8');
   }
@@ -151,8 +152,6 @@ export class CriDaemonBed<Runtime extends RuntimeBed = ContainerdBed> extends Da
 }
 
 const CGROUPS = '/sys/fs/cgroup';
-const EXEC_TIMEOUT_SECONDS = 30;
-const REQUEST_TIMEOUT_MS = 30_000;
 
 export async function startCriBed(options: CriDaemonOptions = {}): Promise<CriDaemonBed> {
   return new CriDaemonBed(await startContainerd(), options);

@@ -31,6 +31,7 @@ import { OneAtATime } from '../../src/system/promises.ts';
 import { runCommand } from '../../src/system/run-command.ts';
 import { type ErrorKind, StateletError } from '../../src/types/errors.ts';
 import { registered } from './plugin-registration.ts';
+import { PATIENCE_MS } from './wait-for.ts';
 
 export type CsiCall =
   | 'NodeExpandVolume'
@@ -234,11 +235,11 @@ export class TestCsiDriver {
 /** Mounts once, however often it is called. */
 async function bind(source: string, target: string): Promise<void> {
   if (!existsSync(source)) mkdirSync(source, { recursive: true });
-  if (!mountsOf(target)) await runCommand('mount', ['--bind', source, target], { timeoutMs: 10_000 });
+  if (!mountsOf(target)) await runCommand('mount', ['--bind', source, target], { timeoutMs: PATIENCE_MS });
 }
 
 async function unbind(target: string): Promise<void> {
-  while (mountsOf(target) > 0) await runCommand('umount', [target], { timeoutMs: 10_000 });
+  while (mountsOf(target) > 0) await runCommand('umount', [target], { timeoutMs: PATIENCE_MS });
 }
 
 /** How often something is mounted there. */

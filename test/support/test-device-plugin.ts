@@ -15,7 +15,7 @@ import {
 } from '../../src/agent/runtime/devices/device-messages.ts';
 import { GrpcClient } from '../../src/system/grpc/grpc-client.ts';
 import { answering } from './served-grpc.ts';
-import { waitFor } from './wait-for.ts';
+import { PATIENCE_MS, waitFor } from './wait-for.ts';
 
 export interface TestDevicePluginOptions {
   /** The folder of device plugins of the agent. */
@@ -82,7 +82,7 @@ export class TestDevicePlugin {
     const endpoint = this.path.slice(this.#options.folder.length + 1);
     const own = { version: 'v1beta1', endpoint, resourceName: this.#options.resource };
     try {
-      await client.call(REGISTER, { ...own, ...request }, AbortSignal.timeout(20_000));
+      await client.call(REGISTER, { ...own, ...request }, AbortSignal.timeout(PATIENCE_MS));
     } finally {
       client.close();
     }

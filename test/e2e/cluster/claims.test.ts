@@ -238,7 +238,7 @@ describeOnCluster(
         'dynamic',
         'Failed to prepare dynamic resources: prepare dynamic resources: fetch ResourceClaim gpu: resourceclaims.resource.k8s.io "gpu" not found',
       );
-      await kubectl('delete', 'pods', '--all', '--timeout=120s');
+      await kubectl('delete', 'pods', '--all', '--timeout=240s');
       expect(await cluster.bed.containerd.leftovers()).toEqual([]);
     });
 
@@ -252,7 +252,7 @@ describeOnCluster(
         'two',
         'volume uses the ReadWriteOncePod access mode and is already in use by another pod',
       );
-      await kubectl('delete', 'pod', 'one', '--timeout=120s');
+      await kubectl('delete', 'pod', 'one', '--timeout=240s');
       await cluster.podIsReady('two');
     });
 

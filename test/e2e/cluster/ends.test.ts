@@ -106,7 +106,7 @@ describeOnCluster('the end of a pod of the API server', options, (cluster) => {
   test('drain evicts all pods and leaves static ones', async () => {
     await cluster.create('drained', { containers: [cluster.server()] });
     await cluster.podIsReady('drained');
-    await cluster.controlPlane.kubectl('drain', NODE_NAME, '--force', '--timeout=90s');
+    await cluster.controlPlane.kubectl('drain', NODE_NAME, '--force', '--timeout=240s');
     expect(await cluster.pod('drained')).toBeUndefined();
     expect((await cluster.node()).spec?.unschedulable).toBe(true);
     await cluster.controlPlane.kubectl('uncordon', NODE_NAME);

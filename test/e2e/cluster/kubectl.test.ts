@@ -29,7 +29,7 @@ describeOnCluster('kubectl at a node', WITH_SCHEDULER, (cluster) => {
     expect(await apply(manifest())).toBe('pod/applied created\n');
     expect(await apply(manifest({ color: 'blue' }))).toBe('pod/applied configured\n');
     expect(await apply(manifest({ color: 'blue' }))).toBe('pod/applied unchanged\n');
-    await kubectl('wait', 'pod/applied', '--for=condition=Ready', '--timeout=90s');
+    await kubectl('wait', 'pod/applied', '--for=condition=Ready', '--timeout=240s');
   });
 
   test('get shows pods and nodes as rows', async () => {
@@ -48,7 +48,7 @@ describeOnCluster('kubectl at a node', WITH_SCHEDULER, (cluster) => {
   });
 
   test('delete waits until the pod is gone', async () => {
-    await kubectl('delete', 'pod', 'applied', '--timeout=60s');
+    await kubectl('delete', 'pod', 'applied', '--timeout=240s');
     expect(await kubectl('get', 'pods', '--output=name')).toBe('');
   });
 

@@ -128,7 +128,7 @@ describeOnCluster(
       });
       const isTold = async () => (await cluster.eventsOf('hopeless')).includes('FailedMount');
       await waitFor(isTold, { what: 'the event FailedMount' });
-      await kubectl('delete', 'pod', 'hopeless', '--timeout=60s');
+      await kubectl('delete', 'pod', 'hopeless', '--timeout=240s');
       expect(await cluster.bed.containerd.leftovers()).toEqual([]);
     });
   },

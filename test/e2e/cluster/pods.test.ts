@@ -19,7 +19,7 @@ describeOnCluster('a pod of the API server', (cluster) => {
     expect(status?.podIPs).toEqual([{ ip: status?.podIP }]);
     expect(status?.containerStatuses?.[0]).toMatchObject({ ready: true, started: true, restartCount: 0 });
     expect(await cluster.eventsOf('web')).toEqual(expect.arrayContaining(['Created', 'Started']));
-    await cluster.controlPlane.kubectl('delete', 'pod', 'web', '--timeout=60s');
+    await cluster.controlPlane.kubectl('delete', 'pod', 'web', '--timeout=240s');
     const { runtime, containerd } = cluster.bed;
     const states = [...(await runtime.listContainers()), ...(await runtime.listPodSandbox())].map(
       ({ state }) => state,

@@ -89,6 +89,6 @@ describeOnCluster('trust bundles', { controlPlane: { apiServerFlags: FLAGS } }, 
     await cluster.controlPlane.apply(...ofSigner);
     const read = await fileOf('selecting');
     await waitFor(async () => certificates(await read()).length === 2, { what: 'both bundles' });
-    await cluster.controlPlane.kubectl('delete', 'pod', 'waiting', '--timeout=60s');
+    await cluster.controlPlane.kubectl('delete', 'pod', 'waiting', '--timeout=240s');
   });
 });

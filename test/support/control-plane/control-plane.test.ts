@@ -72,7 +72,7 @@ describeOnControlPlane(
       );
       const status = { allocatable: { pods: '1' }, capacity: { pods: '1' } };
       await controlPlane.patch(`/api/v1/nodes/${nodeName}/status`, { status });
-      await controlPlane.kubectl('wait', 'pod/web', '--for=condition=PodScheduled', '--timeout=60s');
+      await controlPlane.kubectl('wait', 'pod/web', '--for=condition=PodScheduled', '--timeout=240s');
       expect(await controlPlane.kubectlJson('get', 'pod', 'web')).toMatchObject({
         spec: { nodeName, serviceAccountName: 'default' },
       });

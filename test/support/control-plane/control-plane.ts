@@ -26,7 +26,7 @@ import { SERVED_TYPES } from '../api-server/served-types.ts';
 import { freePort } from '../free-port.ts';
 import type { Subject } from '../signed-certificate.ts';
 import { kubectlProgram, kubernetesProgram, type ProgramsKind } from '../kubernetes-programs.ts';
-import { waitFor } from '../wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../wait-for.ts';
 
 const run = promisify(execFile);
 const DOUBLE = new URL('../api-server/main.ts', import.meta.url);
@@ -422,16 +422,16 @@ interface Answer {
   readonly body: string;
 }
 
-/** Resolves if the server answers 200, and rejects with its other answer. */
+/** Resolves if the server answers 200, and rejects with its other answer, or if it takes long: a server that starts is asked again. */
 async function isOk(url: string): Promise<true> {
-  const { statusCode, body } = await answerOf(url);
+  const { statusCode, body } = await answerOf(url, { timeout: 5_000 });
   if (statusCode !== 200) throw new Error(`${url}: ${statusCode} ${body}`);
   return true;
 }
 
 /** The certificate of the server is not verified. */
 function answerOf(url: string, asked: RequestOptions = {}, sent = ''): Promise<Answer> {
-  const options = { agent: false, ...asked, rejectUnauthorized: false, timeout: 5000 } as const;
+  const options = { agent: false, timeout: PATIENCE_MS, ...asked, rejectUnauthorized: false } as const;
   return new Promise((resolve, reject) => {
     const asking = request(url, options, (response) => {
       const { statusCode } = response;

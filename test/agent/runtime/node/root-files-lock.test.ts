@@ -19,6 +19,7 @@ import { lockFile } from '../../../../src/system/file-lock.ts';
 import { mountSmallDisk, testAsRoot } from '../../../support/as-root.ts';
 import { openFiles } from '../../../support/held-open.ts';
 import { holdStill } from '../../../support/hold-still.ts';
+import { PATIENCE_MS } from '../../../support/wait-for.ts';
 
 describe('root lock', () => {
   const MODULE = new URL('../../../../src/agent/runtime/node/root-files.ts', import.meta.url).href;
@@ -77,7 +78,7 @@ describe('root lock', () => {
         rootDir,
       ],
     ];
-    return spawnSync(program, args, { encoding: 'utf8', timeout: 30_000 });
+    return spawnSync(program, args, { encoding: 'utf8', timeout: PATIENCE_MS });
   }
 
   async function kill(child: ChildProcess): Promise<void> {
