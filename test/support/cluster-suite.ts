@@ -1,5 +1,6 @@
 /** Suites of tests with a daemon that is a node of a cluster: control plane, containerd and daemon of their own. */
 import { afterAll, beforeAll, describe } from '@jest/globals';
+import { errorMessage } from '../../src/types/errors.ts';
 import type { Container, Node, Pod } from '../../src/types/kubernetes.ts';
 import { startContainerd } from './containerd/containerd.ts';
 import { describeWithContainerd } from './containerd/suite.ts';
@@ -83,6 +84,14 @@ export class ClusterBed {
     return this.controlPlane.read<Pod>(`${IN_DEFAULT}/pods/${name}`);
   }
 
+  /** Asks until the answer is neither undefined nor false. The error also shows what the daemon has logged. */
+  async until<T>(what: string, check: () => Promise<T | undefined | false>): Promise<T> {
+    return waitFor(check, { what, pauseMs: PAUSE_MS }).catch((error: unknown) => {
+      const seen = this.#daemon?.transcript ?? 'no daemon has been started';
+      throw new Error(`${errorMessage(error)}; ${seen}`, { cause: error });
+    });
+  }
+
   /** Resolves with the pod as the API server has it, once it is so. */
   async podIs(what: string, name: string, is: (pod: Pod) => boolean): Promise<Pod> {
     let last: Pod | undefined;
@@ -90,12 +99,9 @@ export class ClusterBed {
       last = await this.pod(name);
       return last !== undefined && is(last) && last;
     };
-    const found = await waitFor(check, { what: `${name} to be ${what}`, pauseMs: PAUSE_MS }).catch(
-      (error: unknown) => {
-        throw new Error(`${String(error)}; it is ${JSON.stringify(last?.status)}`, { cause: error });
-      },
-    );
-    return found;
+    return this.until(`${name} to be ${what}`, check).catch((error: unknown) => {
+      throw new Error(`it is ${JSON.stringify(last?.status)}: ${errorMessage(error)}`, { cause: error });
+    });
   }
 
   async podIsReady(name: string): Promise<Pod> {
@@ -104,7 +110,7 @@ export class ClusterBed {
 
   async podIsGone(name: string): Promise<void> {
     const gone = async () => (await this.pod(name)) === undefined;
-    await waitFor(gone, { what: `${name} to be gone`, pauseMs: PAUSE_MS });
+    await this.until(`${name} to be gone`, gone);
   }
 
   async node(): Promise<Node> {
@@ -118,7 +124,7 @@ export class ClusterBed {
       const node = await this.node().catch(() => undefined);
       return node !== undefined && is(node) && node;
     };
-    return waitFor(check, { what: `the node to be ${what}`, pauseMs: PAUSE_MS });
+    return this.until(`the node to be ${what}`, check);
   }
 
   async nodeIsReady(): Promise<Node> {
@@ -140,11 +146,10 @@ export class ClusterBed {
   /** Resolves when an event of the object of that name has the text in its message. `fields`: as for `wholeEventsOf`. */
   async told(name: string, text: string, ...fields: readonly string[]): Promise<void> {
     const messages = async () => (await this.wholeEventsOf(name, ...fields)).map(({ message }) => message);
-    await waitFor(async () => (await messages()).some((message) => message.includes(text)), {
-      what: `an event of ${name}: ${text}`,
-      pauseMs: PAUSE_MS,
-    }).catch(async (error: unknown) => {
-      throw new Error(`${String(error)}; told was: ${JSON.stringify(await messages())}`, { cause: error });
+    const isTold = async () => (await messages()).some((message) => message.includes(text));
+    await this.until(`an event of ${name}: ${text}`, isTold).catch(async (error: unknown) => {
+      const all = JSON.stringify(await messages());
+      throw new Error(`told was: ${all}: ${errorMessage(error)}`, { cause: error });
     });
   }
 
@@ -163,7 +168,7 @@ export class ClusterBed {
         ({ metadata }) => metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined,
       );
     };
-    await waitFor(gone, { what: 'all pods to be gone', pauseMs: PAUSE_MS });
+    await this.until('all pods to be gone', gone);
   }
 
   async tearDown(): Promise<void> {

@@ -150,7 +150,7 @@ export class Daemon {
   /** The first line of the log that matches; waits for it if it has not come yet. */
   logged(what: string, matches: (line: LogLine) => boolean): Promise<LogLine> {
     const { promise, resolve, reject } = Promise.withResolvers<LogLine>();
-    const fail = (why: string) => reject(new Error(`${why} ${what}; ${this.#transcript()}`));
+    const fail = (why: string) => reject(new Error(`${why} ${what}; ${this.transcript}`));
     const look = () => {
       const line = this.log.find(matches);
       if (line) resolve(line);
@@ -197,7 +197,7 @@ export class Daemon {
       return await this.waitFor(look, { what: `${name} to be ${what}` });
     } catch (error) {
       const shown = found.map((pod) => `${stateOf(pod)} ${JSON.stringify(pod.status)}`).join('; ');
-      const message = `${name} is not ${what} but ${shown || 'not there'}; ${this.#transcript()}`;
+      const message = `${name} is not ${what} but ${shown || 'not there'}; ${this.transcript}`;
       throw new Error(message, { cause: error });
     }
   }
@@ -264,12 +264,13 @@ export class Daemon {
     await waitFor(() => this.ending !== undefined, {
       what: `the daemon to end on ${signal}`,
     }).catch((error: unknown) => {
-      throw new Error(`${errorMessage(error)}; ${this.#transcript()}`);
+      throw new Error(`${errorMessage(error)}; ${this.transcript}`);
     });
     return this.ending ?? null;
   }
 
-  #transcript(): string {
+  /** What it has logged, for errors of tests. */
+  get transcript(): string {
     return `its log:\n${this.log.map((line) => JSON.stringify(line)).join('\n')}\n${this.stderr}`;
   }
 }

@@ -111,10 +111,9 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
   afterEach(async () => {
     for (const driver of drivers) driver.faults.clear();
     await cluster.clear();
-    await waitFor(() => mountsBelow(cluster.bed.rootDir).every((path) => !path.includes('csi')), {
-      what: 'volumes to be unmounted',
-    });
-    await waitFor(async () => (await inUse()).length === 0, { what: 'no volume to be in use' });
+    const mounted = () => mountsBelow(cluster.bed.rootDir).filter((path) => path.includes('csi'));
+    await cluster.until('volumes to be unmounted', async () => mounted().length === 0);
+    await cluster.until('no volume to be in use', async () => (await inUse()).length === 0);
     for (const driver of drivers) driver.kill({ removesSocket: true });
     expect(drivers.splice(0).flatMap(({ violations }) => violations)).toEqual([]);
     for (const name of readdirSync(storage))
