@@ -10,8 +10,8 @@ const OWNER_ONLY = 0o600;
  * Opens a plain file. No link is followed, and a pipe does not block. Throws the system's error, or a StateletError of kind
  * FailedPrecondition for what is not a file. A file whose mode shuts out its own owner gets the mode 0600.
  */
-export function openPlainFile(path: string, flags: number, mode = OWNER_ONLY): number {
-  const open = () => openSync(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, mode);
+export function openPlainFile(path: string, flags: number): number {
+  const open = () => openSync(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, OWNER_ONLY);
   return checkedFile(path, openOrGiveAccess(path, open));
 }
 

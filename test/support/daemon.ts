@@ -79,6 +79,9 @@ const TOGETHER_MS = 20;
 /** What the log does not show is looked for after this time. */
 const UNLOGGED_MS = 200;
 
+/** A line of the stack of an error that nothing has caught. */
+const STACK = /^ {4}at .+:\d+:\d+\)?$/m;
+
 /** How a process ended: its exit code, or the signal that ended it. */
 export type Ending = number | NodeJS.Signals | null;
 
@@ -384,6 +387,8 @@ export class DaemonBed {
 
   async #endDaemons(): Promise<void> {
     for (const daemon of this.#daemons) if (daemon.ending === undefined) await daemon.end();
+    const crashed = this.#daemons.find(({ stderr }) => STACK.test(stderr));
+    if (crashed !== undefined) throw new Error(`a daemon has crashed; ${crashed.transcript}`);
     const last = this.#daemons.at(-1);
     if (last === undefined && !this.#ranOnce) return;
     const mayLeavePods = this.#ranOnce || !last?.exitsWithPods || last.ending !== 0;

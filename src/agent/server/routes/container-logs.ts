@@ -12,7 +12,6 @@ import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
 import { systemClock } from '../../../system/timer.ts';
 import { unlessAborted } from '../../../system/promises.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
-import type { Clock } from '../../../types/clock.ts';
 import type { ServedPod } from '../../../types/served-pod.ts';
 import type { NodeApi } from './node-api.ts';
 import { RequestError, type Route, type RouteRequest } from './route.ts';
@@ -24,14 +23,13 @@ export interface ContainerLogApi extends Pick<NodeApi, 'pod' | 'runtimePod'> {
 /** As long as the kubelet lets an answer take. Servers have shorter limits for other answers. */
 const SILENCE_MS = 4 * 60 * 60_000;
 
-export function containerLogRoutes(api: ContainerLogApi, clock: Clock = systemClock): readonly Route[] {
-  const handle = (request: RouteRequest, response: ServerResponse) => serveLog(api, clock, request, response);
+export function containerLogRoutes(api: ContainerLogApi): readonly Route[] {
+  const handle = (request: RouteRequest, response: ServerResponse) => serveLog(api, request, response);
   return [{ path: '/containerLogs/:namespace/:pod/:container', methods: ['GET'], handle }];
 }
 
 async function serveLog(
   api: ContainerLogApi,
-  clock: Clock,
   { params, query }: RouteRequest,
   response: ServerResponse,
 ): Promise<void> {
@@ -55,10 +53,10 @@ async function serveLog(
   const read = async (id: string) =>
     readContainerLog({
       path: await logPath(api, id, gone.signal),
-      options: logViewOptions(options, clock.now()),
+      options: logViewOptions(options, systemClock.now()),
       isRunning: () => isRunning(api, uid, runtimeId(id)),
       write: (output) => write(response, output, gone.signal),
-      clock,
+      clock: systemClock,
       signal: gone.signal,
     });
   const present = () => {
