@@ -119,10 +119,19 @@ export class CriDaemonBed<Runtime extends RuntimeBed = ContainerdBed> extends Da
 
   /** Runs a command in a container and resolves to its output. */
   async exec(pod: Pod, command: readonly string[], container = 'main'): Promise<string> {
+    return this.#exec(this.idOf(pod, container), command, [0]);
+  }
+
+  /** Runs a command upon which the main container ends. With its first process the kernel kills all others: the command may be killed too. */
+  async execLast(pod: Pod, command: readonly string[]): Promise<void> {
+    await this.#exec(this.idOf(pod), command, [0, EXIT_CODE_OF_SIGKILL]);
+  }
+
+  async #exec(id: string, command: readonly string[], wanted: readonly number[]): Promise<string> {
     // Not with ctr, which sometimes ends before it has passed the output on.
-    const id = this.idOf(pod, container);
     const { stdout, stderr, exitCode } = await this.runtime.execSync(id, command, PATIENCE_MS / 1000);
-    if (exitCode !== 0) throw new Error(`${command.join(' ')} ended with ${exitCode}: ${String(stderr)}`);
+    if (!wanted.includes(exitCode))
+      throw new Error(`${command.join(' ')} ended with ${exitCode}: ${String(stderr)}`);
     return stdout.toString('utf8');
   }
 
@@ -152,6 +161,7 @@ export class CriDaemonBed<Runtime extends RuntimeBed = ContainerdBed> extends Da
 }
 
 const CGROUPS = '/sys/fs/cgroup';
+const EXIT_CODE_OF_SIGKILL = 137;
 
 export async function startCriBed(options: CriDaemonOptions = {}): Promise<CriDaemonBed> {
   return new CriDaemonBed(await startContainerd(), options);

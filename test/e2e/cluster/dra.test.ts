@@ -152,7 +152,7 @@ describeOnCluster('resource claims of a DRA driver', {}, (cluster) => {
     const held = Promise.withResolvers<undefined>();
     driver.faults.set('NodeUnprepareResources', held.promise);
     await running('until [ -e /tmp/end ]; do sleep 0.1; done', 'brief', 'brief');
-    await cluster.bed.exec(await cluster.podIsReady('brief'), ['touch', '/tmp/end']);
+    await cluster.bed.execLast(await cluster.podIsReady('brief'), ['touch', '/tmp/end']);
     await waitFor(() => driver.count('NodeUnprepareResources') > 0, { what: 'the driver to be asked' });
     expect((await cluster.pod('brief'))?.status?.phase).toBe('Running');
     held.resolve(undefined);

@@ -67,7 +67,7 @@ describeOnCluster('an API server with faults', options, (cluster) => {
     const ending = await cluster.podIsReady('ending');
     const failing: DoubleFault = await faults.add({}, fault);
     await faults.breakConnections();
-    await cluster.bed.exec(ending, ['touch', '/go']);
+    await cluster.bed.execLast(ending, ['touch', '/go']);
     // Until it is over, its status may still change: its sandbox ends after its containers.
     const isOver = async () => stateOf((await seen('ending'))!) === 'Terminated.Finished';
     await waitFor(isOver, { what: 'its end' });

@@ -89,19 +89,25 @@ export class NodeObject {
     return this.#accepted(await api.patch<Node>(this.#status, patch, this.#requestOptions), initial);
   }
 
-  /** As the server sent it last, by the watch or in an answer; undefined if there is none, or it is not known. */
+  /** As the watch or a newer answer shows it; undefined if there is none, or it is not known. */
   get latest(): Node | undefined {
     return this.#latest;
   }
 
+  /** As the watch shows it. */
   set latest(node: Node | undefined) {
     const before = this.#latest?.status?.allocatable;
     this.#latest = node;
     if (!equalJson(before, node?.status?.allocatable)) this.#parts.onAllocatable?.();
   }
 
+  /** The watch may have shown a newer object before this answer came, and shows nothing until the next change. */
+  #answered(node: Node | undefined): void {
+    if (node === undefined || this.#latest === undefined || !isOlder(node, this.#latest)) this.latest = node;
+  }
+
   #accepted(node: Node, { events }: NodeStatusUpdate): NodeEvent {
-    this.latest = node;
+    this.#answered(node);
     this.#news = events;
     return { type: 'REGISTERED', uid: node.metadata.uid ?? '', now: this.#context.clock.now() };
   }
@@ -149,7 +155,7 @@ export class NodeObject {
         if (hasReason(error, 'NotFound')) return { type: 'NODE_MISSING', now: clock.now() };
         throw error;
       }
-      this.latest = node;
+      this.#answered(node);
       this.#record = sentReport(this.#record, hasChanged, frequencyMs, random(), clock.now());
     }
     this.#sentEvents = built.sent;
@@ -169,8 +175,9 @@ export class NodeObject {
   }
 
   async #read(): Promise<Node | undefined> {
-    this.latest = await this.#gotten<Node>(this.#target);
-    return this.latest;
+    const node = await this.#gotten<Node>(this.#target);
+    this.#answered(node);
+    return node;
   }
 
   async #gotten<T extends ApiObject>(target: ObjectReference): Promise<T | undefined> {
@@ -197,6 +204,11 @@ export class NodeObject {
     const timeoutMs = Math.min(nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds * 1000);
     return { timeoutMs, signal: this.#life.signal };
   }
+}
+
+/** Versions of one object are numbers that grow: Kubernetes lets clients compare them since 1.35. */
+function isOlder({ metadata: one }: Node, { metadata: other }: Node): boolean {
+  return one.uid === other.uid && Number(one.resourceVersion) < Number(other.resourceVersion);
 }
 
 function identityOf({ status }: Node): MachineIdentity {

@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import type { ObjectReference } from '../../../../src/agent/cluster/service/api-resources.ts';
+import type { ApiObject } from '../../../../src/agent/cluster/service/api-server.ts';
 import type { Node } from '../../../../src/types/kubernetes.ts';
 import { MINUTE_MS, registered, setUp, stopNodes } from '../../../support/cluster-node-bed.ts';
 import { refusal } from '../../../support/node-api.ts';
@@ -273,6 +275,30 @@ describe('reports', () => {
     api.fault = undefined;
     await clock.advance(10_000);
     expect(api.verbs.slice(9)).toEqual(['patch node/status']);
+  });
+
+  test('are compared with what the watch has shown, also where an older answer comes after it', async () => {
+    const { clock, api, node, facts } = await registered();
+    const before = api.node!;
+    facts.address = '10.0.0.2';
+    // The server takes long for the patch, and carries it out only when it has read the object for the next try.
+    api.fault = ({ verb }) => {
+      if (verb === 'get') facts.address = undefined;
+      else throw refusal('InternalError');
+    };
+    const get = api.get.bind(api);
+    api.get = async <T extends ApiObject>(target: ObjectReference) => {
+      const answer = await get<T>(target);
+      api.putNode({ ...before, status: { ...before.status, addresses: [] } });
+      node.seen(api.node);
+      return answer;
+    };
+    node.reportNow();
+    await clock.advance(0);
+    expect(api.verbs).toEqual(['patch node/status', 'get node']);
+    api.fault = undefined;
+    await clock.advance(10_000);
+    expect(api.node?.status?.addresses).toEqual(before.status?.addresses);
   });
 
   test('that fail record no event, until one succeeds', async () => {

@@ -76,7 +76,7 @@ describeOnDaemon('probes of real containers', ({ bed, daemon, restart }) => {
       ready: false,
       lastState: { terminated: { exitCode: 137, reason: 'Error' } },
     });
-    await sh(again, 'touch /tmp/end');
+    await bed.execLast(again, ['touch', '/tmp/end']);
     bed.withdraw('steps');
   });
 
@@ -210,7 +210,7 @@ describeOnDaemon('probes of real containers', ({ bed, daemon, restart }) => {
     expect(stateOf(await ready('ending', false))).toBe('Terminating.Stopping');
     await sh(pod, 'touch /tmp/ready');
     expect(stateOf(await ready('ending'))).toBe('Terminating.Stopping');
-    await sh(pod, 'touch /tmp/go');
+    await bed.execLast(pod, ['touch', '/tmp/go']);
     await daemon.waitFor(
       async () => (await daemon.pods()).every(({ metadata }) => metadata.uid !== pod.metadata.uid),
       {
