@@ -85,7 +85,7 @@ export class ClusterBed {
   }
 
   /** Asks until the answer is neither undefined nor false. The error also shows what the daemon has logged. */
-  async until<T>(what: string, check: () => Promise<T | undefined | false>): Promise<T> {
+  async until<T>(what: string, check: Parameters<typeof waitFor<T>>[0]): Promise<T> {
     return waitFor(check, { what, pauseMs: PAUSE_MS }).catch((error: unknown) => {
       const seen = this.#daemon?.transcript ?? 'no daemon has been started';
       throw new Error(`${errorMessage(error)}; ${seen}`, { cause: error });

@@ -147,7 +147,7 @@ async function booted(init: string, folder: string, { memoryMiB = 256, swapMiB }
  */
 function scheduling(): readonly [string, ...string[]] {
   const [, cpu = '0'] = /^Cpus_allowed_list:.*?(\d+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
-  const realTime = ['chrt', '--rr', '1'];
-  const isAllowed = spawnSync('chrt', [...realTime.slice(1), 'true'], { stdio: 'ignore' }).status === 0;
-  return ['taskset', '--cpu-list', cpu, ...(isAllowed ? realTime : [])];
+  const [program, ...priority] = ['chrt', '--rr', '1'] as const;
+  const isAllowed = spawnSync(program, [...priority, 'true'], { stdio: 'ignore' }).status === 0;
+  return ['taskset', '--cpu-list', cpu, ...(isAllowed ? [program, ...priority] : [])];
 }

@@ -112,7 +112,7 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
     for (const driver of drivers) driver.faults.clear();
     await cluster.clear();
     const mounted = () => mountsBelow(cluster.bed.rootDir).filter((path) => path.includes('csi'));
-    await cluster.until('volumes to be unmounted', async () => mounted().length === 0);
+    await cluster.until('volumes to be unmounted', () => mounted().length === 0);
     await cluster.until('no volume to be in use', async () => (await inUse()).length === 0);
     for (const driver of drivers) driver.kill({ removesSocket: true });
     expect(drivers.splice(0).flatMap(({ violations }) => violations)).toEqual([]);
