@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { BIN } from '../support/built.ts';
-import { DaemonBed, mainProcesses, statelet } from '../support/daemon.ts';
+import { completions, DaemonBed, mainProcesses, statelet } from '../support/daemon.ts';
 import { hashOf, readSlowly } from '../support/slow-reader.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { manifest, shell } from './manifests.ts';
@@ -109,8 +109,7 @@ test('events, top and completion show the pod', async () => {
     /^default +web-node-a +\d+m +\d+Mi\n$/,
   );
   expect((await run('top', 'node')).stdout).toMatch(/^NAME .*\nnode-a +\d+m +\d+% +\d+Mi +\d+%\n$/);
-  const typed = await statelet('__complete', '--', 'exec', '--root-dir', bed.rootDir, 'w');
-  expect(typed.stdout).toBe('web-node-a\tRunning\n');
+  expect(await completions(bed.rootDir, 'exec', 'w')).toBe('web-node-a\tRunning\n');
 });
 
 test('the daemon stops while a client is connected, and the client says so', async () => {

@@ -37,6 +37,17 @@ export function statelet(...args: string[]): Promise<CommandResult> {
   return startStatelet(...args).result;
 }
 
+/**
+ * What a shell is given for the last word, where there is something. The program gives up after a second, so that no shell waits for it: on a busy
+ * machine it is asked again.
+ */
+export function completions(rootDir: string, command: string, word: string): Promise<string> {
+  const words = ['__complete', '--', command, '--root-dir', rootDir, word];
+  return waitFor(async () => (await statelet(...words)).stdout || undefined, {
+    what: `${word} to be completed`,
+  });
+}
+
 export interface RunningCommand {
   readonly child: ChildProcess;
   readonly result: Promise<CommandResult>;

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import { BIN } from '../../../support/built.ts';
 import { describeOnDaemon } from '../../../support/cri-suite.ts';
-import { type CommandResult, statelet } from '../../../support/daemon.ts';
+import { type CommandResult, completions, statelet } from '../../../support/daemon.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 const PORT = 8080;
@@ -115,8 +115,7 @@ describeOnDaemon('the commands for pods', ({ bed, daemon }) => {
     const events = (await run('events', '--for', 'pod/web')).stdout;
     expect(events).toMatch(/^NAMESPACE .*\n(?:default .* Pod\/web-node-a .*\n)+$/);
     expect(events).toContain('Started');
-    const typed = await statelet('__complete', '--', 'exec', '--root-dir', bed.rootDir, 'w');
-    expect(typed.stdout).toBe('web-node-a\tRunning\n');
+    expect(await completions(bed.rootDir, 'exec', 'w')).toBe('web-node-a\tRunning\n');
   });
 
   test('delete ends a pod, which stays ended until its manifest changes', async () => {
