@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** A slow machine that is busy takes thirty times as long as a fast idle one. */
 export const PATIENCE_MS = 240_000;
+/** The same, for a command of kubectl that waits. */
+export const KUBECTL_PATIENCE = `--timeout=${PATIENCE_MS / 1000}s`;
 
 export interface WaitOptions {
   /** What the caller waits for; shown in the error message. */

@@ -17,7 +17,7 @@ import type { Summary } from '../../../src/types/stats.ts';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { mountsBelow } from '../../support/containerd/wipe.ts';
 import { NODE_NAME } from '../../support/daemon.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { KUBECTL_PATIENCE, waitFor } from '../../support/wait-for.ts';
 
 type Volume = NonNullable<PodSpec['volumes']>[number];
 
@@ -238,7 +238,7 @@ describeOnCluster(
         'dynamic',
         'Failed to prepare dynamic resources: prepare dynamic resources: fetch ResourceClaim gpu: resourceclaims.resource.k8s.io "gpu" not found',
       );
-      await kubectl('delete', 'pods', '--all', '--timeout=240s');
+      await kubectl('delete', 'pods', '--all', KUBECTL_PATIENCE);
       expect(await cluster.bed.containerd.leftovers()).toEqual([]);
     });
 
@@ -252,7 +252,7 @@ describeOnCluster(
         'two',
         'volume uses the ReadWriteOncePod access mode and is already in use by another pod',
       );
-      await kubectl('delete', 'pod', 'one', '--timeout=240s');
+      await kubectl('delete', 'pod', 'one', KUBECTL_PATIENCE);
       await cluster.podIsReady('two');
     });
 

@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { conditionOf, describeOnCluster } from '../../support/cluster-suite.ts';
 import { NODE_NAME } from '../../support/daemon.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { KUBECTL_PATIENCE, waitFor } from '../../support/wait-for.ts';
 
 const options = {
   controlPlane: { with: ['kube-controller-manager', 'kube-scheduler'] as const },
@@ -106,7 +106,7 @@ describeOnCluster('the end of a pod of the API server', options, (cluster) => {
   test('drain evicts all pods and leaves static ones', async () => {
     await cluster.create('drained', { containers: [cluster.server()] });
     await cluster.podIsReady('drained');
-    await cluster.controlPlane.kubectl('drain', NODE_NAME, '--force', '--timeout=240s');
+    await cluster.controlPlane.kubectl('drain', NODE_NAME, '--force', KUBECTL_PATIENCE);
     expect(await cluster.pod('drained')).toBeUndefined();
     expect((await cluster.node()).spec?.unschedulable).toBe(true);
     await cluster.controlPlane.kubectl('uncordon', NODE_NAME);

@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { NODE_NAME } from '../../support/daemon.ts';
 import { kubectlProgram } from '../../support/kubernetes-programs.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { KUBECTL_PATIENCE, waitFor } from '../../support/wait-for.ts';
 
 const WITH_SCHEDULER = { controlPlane: { with: ['kube-controller-manager', 'kube-scheduler'] as const } };
 
@@ -29,7 +29,7 @@ describeOnCluster('kubectl at a node', WITH_SCHEDULER, (cluster) => {
     expect(await apply(manifest())).toBe('pod/applied created\n');
     expect(await apply(manifest({ color: 'blue' }))).toBe('pod/applied configured\n');
     expect(await apply(manifest({ color: 'blue' }))).toBe('pod/applied unchanged\n');
-    await kubectl('wait', 'pod/applied', '--for=condition=Ready', '--timeout=240s');
+    await kubectl('wait', 'pod/applied', '--for=condition=Ready', KUBECTL_PATIENCE);
   });
 
   test('get shows pods and nodes as rows', async () => {
@@ -48,7 +48,7 @@ describeOnCluster('kubectl at a node', WITH_SCHEDULER, (cluster) => {
   });
 
   test('delete waits until the pod is gone', async () => {
-    await kubectl('delete', 'pod', 'applied', '--timeout=240s');
+    await kubectl('delete', 'pod', 'applied', KUBECTL_PATIENCE);
     expect(await kubectl('get', 'pods', '--output=name')).toBe('');
   });
 

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Container, PodSpec } from '../../../src/types/kubernetes.ts';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { NODE_NAME } from '../../support/daemon.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { KUBECTL_PATIENCE, waitFor } from '../../support/wait-for.ts';
 
 const TOKENS = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** The end of a script: the termination message is what the pod could read. */
@@ -128,7 +128,7 @@ describeOnCluster(
       });
       const isTold = async () => (await cluster.eventsOf('hopeless')).includes('FailedMount');
       await waitFor(isTold, { what: 'the event FailedMount' });
-      await kubectl('delete', 'pod', 'hopeless', '--timeout=240s');
+      await kubectl('delete', 'pod', 'hopeless', KUBECTL_PATIENCE);
       expect(await cluster.bed.containerd.leftovers()).toEqual([]);
     });
   },

@@ -1,7 +1,7 @@
 /** Pods of a real API server, as kubectl shows them. */
 import { afterEach, expect, test } from '@jest/globals';
 import { conditionOf, describeOnCluster } from '../../support/cluster-suite.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { KUBECTL_PATIENCE, waitFor } from '../../support/wait-for.ts';
 
 describeOnCluster('a pod of the API server', (cluster) => {
   afterEach(() => cluster.clear());
@@ -19,7 +19,7 @@ describeOnCluster('a pod of the API server', (cluster) => {
     expect(status?.podIPs).toEqual([{ ip: status?.podIP }]);
     expect(status?.containerStatuses?.[0]).toMatchObject({ ready: true, started: true, restartCount: 0 });
     expect(await cluster.eventsOf('web')).toEqual(expect.arrayContaining(['Created', 'Started']));
-    await cluster.controlPlane.kubectl('delete', 'pod', 'web', '--timeout=240s');
+    await cluster.controlPlane.kubectl('delete', 'pod', 'web', KUBECTL_PATIENCE);
     const { runtime, containerd } = cluster.bed;
     const states = [...(await runtime.listContainers()), ...(await runtime.listPodSandbox())].map(
       ({ state }) => state,

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { TrustBundleSelection } from '../../../src/types/kubernetes.ts';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { CertificateAuthority } from '../../support/control-plane/certificates.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { KUBECTL_PATIENCE, waitFor } from '../../support/wait-for.ts';
 
 const GATES = 'ClusterTrustBundle=true,ClusterTrustBundleProjection=true';
 const FLAGS = [
@@ -89,6 +89,6 @@ describeOnCluster('trust bundles', { controlPlane: { apiServerFlags: FLAGS } }, 
     await cluster.controlPlane.apply(...ofSigner);
     const read = await fileOf('selecting');
     await waitFor(async () => certificates(await read()).length === 2, { what: 'both bundles' });
-    await cluster.controlPlane.kubectl('delete', 'pod', 'waiting', '--timeout=240s');
+    await cluster.controlPlane.kubectl('delete', 'pod', 'waiting', KUBECTL_PATIENCE);
   });
 });

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { describeOnControlPlane } from '../control-plane.ts';
-import { waitFor } from '../wait-for.ts';
+import { KUBECTL_PATIENCE, waitFor } from '../wait-for.ts';
 
 describeOnControlPlane('a control plane of a test', (controlPlane) => {
   test('knows the administrator and the node', async () => {
@@ -72,7 +72,7 @@ describeOnControlPlane(
       );
       const status = { allocatable: { pods: '1' }, capacity: { pods: '1' } };
       await controlPlane.patch(`/api/v1/nodes/${nodeName}/status`, { status });
-      await controlPlane.kubectl('wait', 'pod/web', '--for=condition=PodScheduled', '--timeout=240s');
+      await controlPlane.kubectl('wait', 'pod/web', '--for=condition=PodScheduled', KUBECTL_PATIENCE);
       expect(await controlPlane.kubectlJson('get', 'pod', 'web')).toMatchObject({
         spec: { nodeName, serviceAccountName: 'default' },
       });
