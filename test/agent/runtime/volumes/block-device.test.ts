@@ -8,7 +8,8 @@ import { mountsOf, TestCsiDriver } from '../../../support/test-csi-driver.ts';
 import { claim, CLAIMED, claimingPod, persistentVolume } from '../../policies/volumes/claims/claims.ts';
 import { describeAsRoot, VolumeBed } from './bed.ts';
 import { dieAt, stepsOf } from './dying.ts';
-import { CSI_DRIVER, csiManagerOn, mountAll, removeAll, unstaged } from './volume-process.ts';
+import { CSI_DRIVER, csiManagerOn, unstaged } from './csi-managers.ts';
+import { mountAll, removeAll } from './volume-managers.ts';
 
 const DEVICES = [{ name: 'data', devicePath: '/dev/xvda' }];
 const POD = claimingPod(CLAIMED, { containers: [{ name: 'main', volumeDevices: DEVICES }] });

@@ -6,7 +6,8 @@ import { type CsiCall, mountsOf, TestCsiDriver } from '../../../support/test-csi
 import { CLAIMED } from '../../policies/volumes/claims/claims.ts';
 import { describeAsRoot, podWith, VolumeBed } from './bed.ts';
 import { dieAt, dieWhen, stepsOf } from './dying.ts';
-import { CSI_DRIVER, csiManagerOn, mountAll, removeAll, unstaged } from './volume-process.ts';
+import { CSI_DRIVER, csiManagerOn, unstaged } from './csi-managers.ts';
+import { mountAll, removeAll } from './volume-managers.ts';
 
 let bed: VolumeBed;
 let driver: TestCsiDriver;

@@ -6,10 +6,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { bundled } from '../../../../scripts/jest/bundled.ts';
-import type { VolumeTask } from './volume-process.ts';
+import type { VolumeTask } from './volume-task.ts';
 
 const HOOK = pathToFileURL(bundled(new URL('../../../support/die-at-step.ts', import.meta.url))).href;
-const SCRIPT = bundled(new URL('./volume-process.ts', import.meta.url));
+const PROGRAMS = {
+  write: new URL('./write-process.ts', import.meta.url),
+  mount: new URL('./mount-process.ts', import.meta.url),
+  csi: new URL('./csi-process.ts', import.meta.url),
+};
+
+/** The program is bundled when the first task asks for it. */
+function programOf(task: VolumeTask): string {
+  if (task.task === 'write') return bundled(PROGRAMS.write);
+  return bundled('csiSocket' in task ? PROGRAMS.csi : PROGRAMS.mount);
+}
 
 interface Ended {
   readonly status: number | null;
@@ -18,7 +28,7 @@ interface Ended {
 }
 
 function startTask(task: VolumeTask, env: Readonly<Record<string, string>> = {}): ChildProcess {
-  const flags = ['--import', HOOK, SCRIPT];
+  const flags = ['--import', HOOK, programOf(task)];
   const own = { PATH: process.env.PATH, VOLUME_TASK: JSON.stringify(task), ...env };
   return spawn(process.execPath, flags, { env: own, stdio: ['ignore', 'ignore', 'pipe'] });
 }

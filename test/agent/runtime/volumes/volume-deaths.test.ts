@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { waitFor } from '../../../support/wait-for.ts';
 import { describeAsRoot, podWith, VolumeBed } from './bed.ts';
 import { dieAt, stepsOf } from './dying.ts';
-import { managerOn, mountAll, removeAll } from './volume-process.ts';
+import { managerOn, mountAll, removeAll } from './volume-managers.ts';
 
 let bed: VolumeBed;
 beforeEach(() => void (bed = new VolumeBed()));

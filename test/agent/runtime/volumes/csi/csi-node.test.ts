@@ -12,7 +12,8 @@ import { recorderOf } from '../../../../support/test-context.ts';
 import { waitFor } from '../../../../support/wait-for.ts';
 import { CLAIMED } from '../../../policies/volumes/claims/claims.ts';
 import { describeAsRoot, podWith, VolumeBed } from '../bed.ts';
-import { CSI_DRIVER, csiManagerOn, mountAll, removeAll, unstaged } from '../volume-process.ts';
+import { CSI_DRIVER, csiManagerOn, unstaged } from '../csi-managers.ts';
+import { mountAll, removeAll } from '../volume-managers.ts';
 import type { Pod } from '../../../../../src/types/kubernetes.ts';
 import { systemClock } from '../../../../../src/system/timer.ts';
 

@@ -20,7 +20,7 @@ import { type SeededRandom, seededRandom } from '../../../../../src/simulation/p
 import { silentLogger } from '../../../../support/silent-logger.ts';
 import { describeAsRoot, run } from '../bed.ts';
 import { dieAt, stepsOf } from '../dying.ts';
-import { payloadOf } from '../volume-process.ts';
+import { payloadOf } from '../payload.ts';
 
 type Files = Readonly<Record<string, string>>;
 
