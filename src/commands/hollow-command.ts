@@ -4,6 +4,7 @@ import { resolveServerSettings } from '../agent/config/load-server-settings.ts';
 import { createLogger } from '../agent/server/open-logger.ts';
 import { openHollowFleet } from '../hollow/hollow-fleet.ts';
 import { DEFAULT_PLAN, type HollowPlan, parseHollowPlan } from '../hollow/plan/hollow-plan.ts';
+import { hollowConfiguration } from './hollow-configuration.ts';
 import { HOLLOW_ACTIONS, type ListedNode } from '../hollow/serve/hollow-control.ts';
 import { readProvidedFile } from '../system/files/foreign-file.ts';
 import { endProcess } from '../system/run-command.ts';
@@ -46,16 +47,16 @@ export async function hollow(action: string, names: readonly string[], flags: Ho
 }
 
 async function runNodes(names: readonly string[], flags: HollowFlags): Promise<void> {
-  const { kubeconfig, rootDir, nodeIp } = flags;
+  const { nodes, kubeconfig, plan: planFile, rootDir, nodeIp, v, ...serverFlags } = flags;
   if (names.length > 0) throw invalid('nodes are named by the plan: say how many with --nodes');
   if (kubeconfig === undefined) throw invalid('--kubeconfig is missing: hollow nodes belong to a cluster');
-  const count = wholeNumber('--nodes', flags.nodes, NODES_MAX);
-  const plan = await planOf(flags.plan);
-  const server = resolveServerSettings({ flags, file: {}, fileName: '' });
+  const count = wholeNumber('--nodes', nodes, NODES_MAX);
+  const plan = await planOf(planFile);
+  const server = resolveServerSettings({ flags: serverFlags, file: {}, fileName: '' });
   tightenUmask();
   // The process goes on when its output is closed.
   onOutputClosed(() => undefined);
-  const logger = await createLogger({ verbosity: wholeNumber('--v', flags.v, 10), format: 'auto' });
+  const logger = await createLogger({ verbosity: wholeNumber('--v', v, 10), format: 'auto' });
   reportDefects(logger);
   const asked = stopRequest(logger, 'the hollow nodes end at once');
   const fleet = await openHollowFleet({
@@ -65,6 +66,7 @@ async function runNodes(names: readonly string[], flags: HollowFlags): Promise<v
     rootDir: resolve(rootDir),
     nodeIP: nodeIp,
     server,
+    configuration: hollowConfiguration(plan, serverFlags),
     logger,
   });
   void fleet.start();

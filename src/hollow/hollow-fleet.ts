@@ -29,6 +29,8 @@ export interface HollowOptions {
   /** The address of all nodes. Default: that of this machine. */
   readonly nodeIP?: string | undefined;
   readonly server: ServerSettings;
+  /** What all nodes show at `/configz`, but for their ports. */
+  readonly configuration: object;
   readonly logger: Logger;
 }
 
@@ -75,7 +77,7 @@ export class HollowFleet {
   }
 
   async open(): Promise<void> {
-    const { plan, logger, nodes: count, nodeIP, rootDir, server: settings } = this.#options;
+    const { plan, logger, nodes: count, nodeIP, rootDir, server: settings, configuration } = this.#options;
     this.#connection.start();
     const { main: api } = this.#clients;
     const names = Array.from({ length: count }, (_, index) => `${plan.names}${String(index + 1)}`);
@@ -85,6 +87,7 @@ export class HollowFleet {
       api,
       names,
       nodes: this.nodes,
+      configuration,
     });
     const [address = ''] = nodeAddresses(nodeIP === undefined ? [] : [nodeIP]);
     const { ports } = this.#server;

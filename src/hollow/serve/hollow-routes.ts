@@ -2,13 +2,19 @@
 import type { IncomingMessage } from 'node:http';
 import { servedAgent } from '../../agent/actors/served-agent.ts';
 import { metricsRoutes } from '../../agent/server/metrics/metrics-routes.ts';
-import { healthRoutes, podRoutes, statsRoutes } from '../../agent/server/routes/node-routes.ts';
+import {
+  configurationRoutes,
+  healthRoutes,
+  podRoutes,
+  statsRoutes,
+} from '../../agent/server/routes/node-routes.ts';
 import { RequestError, type Route } from '../../agent/server/routes/route.ts';
 import type { HollowAgent } from '../node/hollow-agent.ts';
 import type { HollowNode } from '../node/hollow-node.ts';
 
 /** By their paths: the methods that they take, as in `node-routes.ts`; undefined: all. */
 const SERVED: Readonly<Record<string, Route['methods']>> = {
+  '/configz': undefined,
   '/healthz': undefined,
   '/healthz/device-plugin': undefined,
   '/healthz/log': undefined,
@@ -24,14 +30,24 @@ const SERVED: Readonly<Record<string, Route['methods']>> = {
   '/metrics/slis': undefined,
 };
 
-/** `nodeOf`: the node at whose port a request has come. */
-export function hollowRoutes(nodeOf: (request: IncomingMessage) => HollowNode | undefined): readonly Route[] {
+export interface HollowRoutesParts {
+  /** The node at whose port a request has come. */
+  readonly nodeOf: (request: IncomingMessage) => HollowNode | undefined;
+  /** The KubeletConfiguration of a node, by its name. */
+  readonly configurationOf: (name: string) => object;
+}
+
+export function hollowRoutes({ nodeOf, configurationOf }: HollowRoutesParts): readonly Route[] {
   // Made when an agent is first asked: most are never.
   const routes = new WeakMap<HollowAgent, ReadonlyMap<string, Route>>();
+  const all = (node: HollowNode, agent: HollowAgent) => [
+    ...configurationRoutes({ configuration: () => configurationOf(node.name) }),
+    ...agentRoutes(node, agent),
+  ];
   const routesOf = (node: HollowNode | undefined): ReadonlyMap<string, Route> => {
     const agent = node?.agent;
     if (node === undefined || agent === undefined) throw new RequestError(503, 'the node is dead\n');
-    const made = routes.get(agent) ?? new Map(agentRoutes(node, agent).map((route) => [route.path, route]));
+    const made = routes.get(agent) ?? new Map(all(node, agent).map((route) => [route.path, route]));
     routes.set(agent, made);
     return made;
   };

@@ -26,6 +26,8 @@ export interface HollowServerParts {
   /** Of all nodes that there will be. */
   readonly names: readonly string[];
   readonly nodes: ReadonlyMap<string, HollowNode>;
+  /** The KubeletConfiguration of all nodes, but for their ports. */
+  readonly configuration: object;
 }
 
 export interface HollowServer {
@@ -39,7 +41,7 @@ export async function openHollowServer(
   context: AgentContext,
   parts: HollowServerParts,
 ): Promise<HollowServer> {
-  const { settings, rootDir, api, nodes, names } = parts;
+  const { settings, rootDir, api, nodes, names, configuration } = parts;
   const ended = new AbortController();
   const timing = { ...context, signal: ended.signal };
   const served = servedNodes({
@@ -56,7 +58,10 @@ export async function openHollowServer(
     routes: [
       ...containerLogRoutes(served),
       ...streamingRoutes(served),
-      ...hollowRoutes((request) => nodes.get(nameOf(request))),
+      ...hollowRoutes({
+        nodeOf: (request) => nodes.get(nameOf(request)),
+        configurationOf: (name) => ({ ...configuration, port: ports.all.get(name) }),
+      }),
     ],
     certificate: await certificateOf(context, parts),
     reviews: {

@@ -12,7 +12,7 @@ import { waitFor } from '../../support/wait-for.ts';
 const NODES = ['hollow-1', 'hollow-2', 'hollow-3'];
 /** A container uses what it requests, and a node of 1 GiB has less than 100 MiB left with one of 800. */
 const PLAN =
-  'capacity: { memory: 1Gi }\nmemory: { uses: [1] }\ncpu: { uses: [0.5] }\ncalls: { PullImage: 20ms }\n';
+  'capacity: { memory: 1Gi, pods: 20 }\ntaints: [{ key: hollow, value: yes, effect: PreferNoSchedule }]\nmemory: { uses: [1] }\ncpu: { uses: [0.5] }\ncalls: { PullImage: 20ms }\n';
 const POD = { apiVersion: 'v1', kind: 'Pod' };
 
 describeOnControlPlane('hollow nodes', (controlPlane) => {
@@ -62,7 +62,7 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     };
     const nodes = await waitFor(allReady, { what: 'all nodes to be ready' });
     expect(nodes.map(({ metadata }) => metadata.name).toSorted()).toEqual(NODES);
-    expect(nodes[0]?.status?.capacity).toMatchObject({ memory: '1Gi', pods: '110' });
+    expect(nodes[0]?.status?.capacity).toMatchObject({ memory: '1Gi', pods: '20' });
     // One server serves all, at a port for each.
     const ports = nodes.map(({ status }) => status?.daemonEndpoints?.kubeletEndpoint?.Port);
     expect(new Set(ports).size).toBe(NODES.length);
@@ -128,6 +128,22 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
       expect(text).toMatch(new RegExp(`^${name}\\{container="main",${cpu}${id},${names}\\} ${value}$`, 'mu'));
     }
     expect(text).toMatch(/^machine_cpu_cores\{boot_id="hollow-2-boot-1",[^}]*\} 8$/mu);
+  });
+
+  test('show the configuration by which they behave, each with its own port', async () => {
+    const { items } = (await controlPlane.read<{ items: Node[] }>('/api/v1/nodes')) ?? { items: [] };
+    for (const { metadata, status } of items) {
+      const shown = await controlPlane.readText(`/api/v1/nodes/${metadata.name}/proxy/configz`);
+      const { kubeletconfig } = JSON.parse(shown) as { readonly kubeletconfig: Record<string, unknown> };
+      expect(kubeletconfig).toMatchObject({
+        kind: 'KubeletConfiguration',
+        port: status?.daemonEndpoints?.kubeletEndpoint?.Port,
+        maxPods: 20,
+        syncFrequency: '1m0s',
+        evictionHard: { 'memory.available': '100Mi' },
+        registerWithTaints: [{ key: 'hollow', value: 'yes', effect: 'PreferNoSchedule' }],
+      });
+    }
   });
 
   test('serve their health and their pods, each at its own port', async () => {
