@@ -1,15 +1,13 @@
 /** Puts together the drivers of a simulated node, the controllers of its cluster that belong to them, and their judges. */
 import { CLAIMS_FILE } from '../../agent/runtime/dra/claims-file.ts';
 import { uniqueVolumeName } from '../../agent/policies/volumes/csi-source.ts';
-import type { Clock } from '../../types/clock.ts';
-import type { PodSpec } from '../../types/kubernetes.ts';
 import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
 import { CsiJudge } from '../judges/csi-judge.ts';
 import { DraJudge } from '../judges/dra-judge.ts';
 import { SlicesJudge } from '../judges/slices-judge.ts';
+import type { HostContext } from '../node/host-context.ts';
 import { StateFiles } from '../placement/state-files.ts';
 import type { SandboxTruth } from '../runtime/witness.ts';
-import type { Tally } from '../tally.ts';
 import { AttachController } from './attach-controller.ts';
 import { ClaimController } from './claim-controller.ts';
 import { CsiDriverService } from './csi-driver-service.ts';
@@ -17,7 +15,7 @@ import { type CsiPlan, createCsiObjects } from './csi-plan.ts';
 import { DraDriverService } from './dra-driver-service.ts';
 import type { DraPlan } from './dra-plan.ts';
 import { DriverFolder } from './driver-folder.ts';
-import type { DriverService, DriverWorld } from './driver-process.ts';
+import type { DriverService } from './driver-process.ts';
 import type { HostDrivers } from './host-drivers.ts';
 import { SlicePublisher } from './slice-publisher.ts';
 import { SimulatedVolumeDisk } from './simulated-volume-disk.ts';
@@ -30,33 +28,34 @@ export interface DriversPlan {
   readonly dra: DraPlan | undefined;
 }
 
-export interface HostDriversOptions {
+export interface HostDriversParts {
   readonly plan: DriversPlan;
-  readonly clock: Clock;
-  readonly world: DriverWorld;
   readonly api: SimulatedApiServer;
-  readonly tally: Tally;
+  /** Whether drivers may misbehave now. */
+  readonly misbehaves: () => boolean;
   /** Whether an agent dies while it writes. */
   readonly mayDie: () => boolean;
   readonly killAgent: () => void;
-  readonly specOf: (uid: string) => PodSpec | undefined;
   readonly runtime: () => { uids(): Iterable<string>; sandboxesOf(uid: string): Iterable<SandboxTruth> };
-  readonly tell: (what: string) => void;
-  readonly violated: (invariant: 'csi' | 'dra', uid: string | undefined, what: string) => void;
 }
 
-export function openHostDrivers(options: HostDriversOptions): HostDrivers {
-  const { plan, clock, world, tell } = options;
+export function openHostDrivers(context: HostContext, parts: HostDriversParts): HostDrivers {
+  const { random, clock, tell } = context;
+  const { plan, misbehaves } = parts;
   const services: DriverService[] = [];
-  const csi = plan.csi && openCsi(options, plan.csi, services);
-  const dra = plan.dra && openDra(options, plan.dra, services, () => folder);
+  const csi = plan.csi && openCsi(context, parts, plan.csi, services);
+  const dra = plan.dra && openDra(context, parts, plan.dra, services, () => folder);
+  const world = { random, misbehaves };
   const folder: DriverFolder = new DriverFolder({ services, world, clock, tell });
   return { folder, csi, dra };
 }
 
-function openCsi(options: HostDriversOptions, plan: CsiPlan, services: DriverService[]): HostDrivers['csi'] {
-  const { api, clock, world, mayDie, killAgent, specOf, runtime, tally } = options;
-  const { random, misbehaves } = world;
+function openCsi(
+  { clock, random, pods, tally, violated }: HostContext,
+  { api, misbehaves, mayDie, killAgent, runtime }: HostDriversParts,
+  plan: CsiPlan,
+  services: DriverService[],
+): HostDrivers['csi'] {
   createCsiObjects(api, plan);
   const volumesOf = (filter: 'isStaging' | 'isAttached') =>
     plan.drivers
@@ -68,10 +67,10 @@ function openCsi(options: HostDriversOptions, plan: CsiPlan, services: DriverSer
     staging: volumesOf('isStaging'),
     attachable: volumesOf('isAttached'),
     isAttached: (volume) => controller.isAttached(volume),
-    specOf,
+    specOf: (uid) => pods.specOf(uid),
     runtime,
     onPublished: () => (tally.volumesPublished += 1),
-    violated: (uid, what) => options.violated('csi', uid, what),
+    violated: (uid, what) => violated({ invariant: 'csi', uid, what }),
   });
   const disk = new SimulatedVolumeDisk({ random, mayDie, killAgent, witness: judge });
   const onDetach = (volume: string) => judge.detached(volume);
@@ -88,19 +87,18 @@ function openCsi(options: HostDriversOptions, plan: CsiPlan, services: DriverSer
 }
 
 function openDra(
-  options: HostDriversOptions,
+  { clock, random, tally, violated }: HostContext,
+  { api, misbehaves, mayDie, killAgent, runtime }: HostDriversParts,
   plan: DraPlan,
   services: DriverService[],
   folder: () => DriverFolder,
 ): HostDrivers['dra'] {
-  const { api, clock, world, mayDie, killAgent, runtime, tally } = options;
-  const { random, misbehaves } = world;
   const files = new StateFiles({ random: (key) => random(`dra/${key}`), mayDie, killAgent });
   const judge = new DraJudge({
     checkpoint: () => files.text(CLAIMS_FILE),
     runtime,
     onPrepared: () => (tally.claimsPrepared += 1),
-    violated: (uid, what) => options.violated('dra', uid, what),
+    violated: (uid, what) => violated({ invariant: 'dra', uid, what }),
   });
   const onReserved = (claim: string, pod: string) => judge.reserved(claim, pod);
   new ClaimController({ plan, api, clock, random, misbehaves, onReserved });
@@ -114,7 +112,7 @@ function openDra(
     registeredAt: () => folder().registeredAt(service),
     isThere,
     isReachable: () => api.reachability === 'up',
-    violated: (what) => options.violated('dra', undefined, `${plan.driver}: ${what}`),
+    violated: (what) => violated({ invariant: 'dra', what: `${plan.driver}: ${what}` }),
   });
   api.store.changes.subscribe(({ resource, author, after }) => {
     if (resource === 'resourceslices' && author !== undefined && after === undefined) slices.deleted(author);

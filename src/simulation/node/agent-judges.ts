@@ -3,11 +3,9 @@ import type { InspectionEvent } from 'xstate';
 import type { NodeAgent } from '../../agent/actors/node-agent.ts';
 import type { PodEffects } from '../../agent/actors/pods/pod-actor.ts';
 import type { PodContext } from '../../agent/machines/pod-machine.ts';
-import type { Clock } from '../../types/clock.ts';
 import type { ContainerConfig } from '../../types/cri.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
-import type { Violation } from '../history.ts';
 import { AdmissionJudge } from '../judges/admission-judge.ts';
 import type { EffectName } from '../judges/effect-judge.ts';
 import type { EvictionTruth } from '../judges/eviction/eviction-judge.ts';
@@ -22,24 +20,18 @@ import type { SimulatedResources } from '../resources/simulated-resources.ts';
 import type { SimulatedRuntime } from '../runtime/simulated-runtime.ts';
 import { ActorInspection } from './actor-inspection.ts';
 import { judgedLogger } from './agent-clock.ts';
+import type { HostContext } from './host-context.ts';
 import type { NodeEquipment } from './node-equipment.ts';
-import type { SimulatedDisk } from './simulated-disk.ts';
 import type { SimulatedSources } from './simulated-sources.ts';
 
-export interface AgentJudgesOptions {
-  readonly node: number;
-  readonly clock: Clock;
+export interface AgentJudgesParts {
   readonly runtime: SimulatedRuntime;
-  readonly disk: SimulatedDisk;
   readonly sources: SimulatedSources;
   /** Undefined for an agent that does not evict. */
   readonly eviction?: { readonly resources: SimulatedResources; readonly rules: EvictionRules } | undefined;
   /** Undefined for a node without plugins. */
   readonly plugins?: HostPlugins | undefined;
   readonly equipment: NodeEquipment;
-  /** Adds a line about the pod to the history. */
-  readonly tell: (uid: string, name: string, what: string) => void;
-  readonly onViolation: (violation: Violation) => void;
   /** A pod's actor has reached its last state. */
   readonly onFinished: (uid: string) => void;
   readonly remains: Pick<RemainsJudge, 'removes'>;
@@ -56,18 +48,21 @@ export class AgentJudges {
   /** Unix ms. */
   readonly startedAt: number;
   readonly logger: Logger;
-  readonly #options: AgentJudgesOptions;
+  readonly #host: HostContext;
+  readonly #parts: AgentJudgesParts;
   readonly #agent: () => NodeAgent;
   readonly #inspection: ActorInspection;
   #isAlive = true;
 
   /** `connection`: the id of the connection that effects of pods use. `agent`: a function, since the agent is made after its judges. */
-  constructor(options: AgentJudgesOptions, connection: number, agent: () => NodeAgent) {
-    const { node, clock, runtime, equipment, onViolation } = options;
-    this.#options = options;
+  constructor(host: HostContext, parts: AgentJudgesParts, connection: number, agent: () => NodeAgent) {
+    const { node, clock, violated: onViolation } = host;
+    const { runtime, equipment } = parts;
+    this.#host = host;
+    this.#parts = parts;
     this.#agent = agent;
     this.startedAt = clock.now();
-    this.logger = judgedLogger((violation) => this.#isAlive && onViolation({ node, ...violation }));
+    this.logger = judgedLogger((violation) => this.#isAlive && onViolation(violation));
     this.lifecycle = new LifecycleJudge({ node, truth: runtime, onViolation }, connection);
     this.admission = new AdmissionJudge({
       node,
@@ -91,7 +86,7 @@ export class AgentJudges {
 
   /** The agent is dead. */
   end(): void {
-    this.#options.hooks.agentEnds(this.startedAt);
+    this.#parts.hooks.agentEnds(this.startedAt);
     this.#isAlive = false;
   }
 
@@ -103,7 +98,7 @@ export class AgentJudges {
   watchStatuses(): void {
     const { statusManager } = this.#agent();
     statusManager.news.subscribe(({ uid }) => {
-      if (this.#isAlive) this.#options.hooks.shows(uid, statusManager.get(uid) ?? {}, this.startedAt);
+      if (this.#isAlive) this.#parts.hooks.shows(uid, statusManager.get(uid) ?? {}, this.startedAt);
     });
   }
 
@@ -120,20 +115,19 @@ export class AgentJudges {
   }
 
   removed(uid: string): void {
-    if (this.#isAlive) this.#options.remains.removes(uid);
+    if (this.#isAlive) this.#parts.remains.removes(uid);
   }
 
   configured(pod: Pod, config: ContainerConfig): void {
-    if (this.#isAlive) this.#options.equipment.configured(pod, config);
+    if (this.#isAlive) this.#parts.equipment.configured(pod, config);
   }
 
   tell(uid: string, name: string, what: string): void {
-    if (this.#isAlive) this.#options.tell(uid, name, what);
+    if (this.#isAlive) this.#host.tell(what, { name, uid });
   }
 
   violated(invariant: string, uid: string, what: string): void {
-    const { node, onViolation } = this.#options;
-    onViolation({ invariant, node, uid, what });
+    this.#host.violated({ invariant, uid, what });
   }
 
   /** The effects, of which each call and its end is judged. */
@@ -155,7 +149,7 @@ export class AgentJudges {
   }
 
   #begins(name: EffectName, context: PodContext, signal: AbortSignal): () => void {
-    const { sources } = this.#options;
+    const { sources } = this.#parts;
     const { uid } = context;
     if (name === 'syncPod' && sources.mustStayDeleted(uid))
       this.violated('13', uid, 'was deleted by hand, and is started');
@@ -165,7 +159,8 @@ export class AgentJudges {
   }
 
   #buildInspection(): ActorInspection {
-    const { disk, sources, onFinished } = this.#options;
+    const { disk } = this.#host;
+    const { sources, onFinished } = this.#parts;
     const { lifecycle, admission } = this;
     const ends = new PodEndJudge({
       lifecycle,
@@ -173,7 +168,7 @@ export class AgentJudges {
       wantedPod: (name) => sources.get(name),
       wasAskedToEnd: (uid) =>
         this.killed.has(uid) ||
-        this.#options.hadReasonToEnd(uid) ||
+        this.#parts.hadReasonToEnd(uid) ||
         sources.hasAskedForEnd(uid) ||
         sources.wasDeletedByHand(uid),
       statusOf: (uid) => this.#agent().statusManager.get(uid),
@@ -186,7 +181,7 @@ export class AgentJudges {
   }
 
   #pluginTruth(): PluginTruth | undefined {
-    const { plugins } = this.#options;
+    const { plugins } = this.#parts;
     if (plugins === undefined) return undefined;
     const { plan, world, onChosen, onCondition, hadNoExecute } = plugins;
     const conditions = () =>
@@ -197,7 +192,7 @@ export class AgentJudges {
   }
 
   #evictionTruth(): EvictionTruth | undefined {
-    const { eviction, runtime } = this.#options;
+    const { eviction, runtime } = this.#parts;
     if (eviction === undefined) return undefined;
     const { rules, resources } = eviction;
     return { rules, runtime, storageOf: (uid) => resources.storage?.ofPod(uid) };

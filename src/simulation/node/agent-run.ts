@@ -17,16 +17,17 @@ import type { NodeFacts } from '../../types/node-facts.ts';
 import type { TransitionListener } from '../../types/transition.ts';
 import type { SimulatedApiClient } from '../api/simulated-api-client.ts';
 import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
+import { nodeFaults, statsFaults } from '../plan/fault-kinds.ts';
 import type { Kill } from '../plan/plan.ts';
 import { seededRandom, type SeededRandom } from '../plan/seeded-random.ts';
 import { agentPlugins } from '../plugins/agent-plugins.ts';
 import { evictionConfiguration } from '../resources/eviction-rules.ts';
-import { SimulatedStats, type StatsFaults } from '../resources/simulated-stats.ts';
-import { AgentJudges, type AgentJudgesOptions } from './agent-judges.ts';
+import { SimulatedStats } from '../resources/simulated-stats.ts';
+import { AgentJudges, type AgentJudgesParts } from './agent-judges.ts';
 import { AgentDrivers } from './agent-drivers.ts';
 import { AgentCluster, drawnStrategy } from './agent-cluster.ts';
 import { AgentClock } from './agent-clock.ts';
-import type { NodeFaults } from './node-fault-draws.ts';
+import type { HostContext } from './host-context.ts';
 import { simulatedNode } from './simulated-node.ts';
 import { SimulatedReclaimer } from './simulated-reclaimer.ts';
 import { type NodeManagers, nodeManagers } from './node-managers.ts';
@@ -38,7 +39,7 @@ const STOP_LIMIT_MS = 2_000;
 const SYNC_FREQUENCY_MS = 60_000;
 const MAX_CONTAINER_RESTART_PERIOD_MS = 300_000;
 
-export interface AgentRunOptions extends AgentJudgesOptions {
+export interface AgentRunParts extends AgentJudgesParts {
   /** 1 for the first agent of the node, 2 for the next one, and so on. */
   readonly ordinal: number;
   readonly api: SimulatedApiServer;
@@ -50,10 +51,6 @@ export interface AgentRunOptions extends AgentJudgesOptions {
     readonly write: (pods: readonly EndedPod[]) => void;
   };
   readonly nodeFacts: () => NodeFacts;
-  /** In [0, 1), by the key. */
-  readonly random: (key: string) => number;
-  readonly faults: () => NodeFaults & StatsFaults;
-  readonly nameOf: (uid: string) => string | undefined;
   /** Gets the transitions of the agent with that ordinal. */
   readonly listen?: ((ordinal: number) => TransitionListener) | undefined;
 }
@@ -66,7 +63,8 @@ export class AgentRun {
   readonly #cpusets: SimulatedConnection;
   /** Kills that have not been answered. A killed agent does not answer them. */
   unansweredKills = 0;
-  readonly #options: AgentRunOptions;
+  readonly #host: HostContext;
+  readonly #parts: AgentRunParts;
   readonly #clock: AgentClock;
   /** Its connection to the API server. */
   readonly client: SimulatedApiClient;
@@ -83,20 +81,22 @@ export class AgentRun {
   readonly #drivers: AgentDrivers | undefined;
   readonly #crashed = new Subject<undefined>();
 
-  constructor(options: AgentRunOptions) {
-    this.#options = options;
-    const { ordinal, random, runtime, api } = options;
-    this.#clock = new AgentClock(options.clock);
+  constructor(host: HostContext, parts: AgentRunParts) {
+    this.#host = host;
+    this.#parts = parts;
+    const { clock, random } = host;
+    const { ordinal, runtime, api } = parts;
+    this.#clock = new AgentClock(clock);
     const chanceOf = (what: string) => seededRandom(random(`life/${String(ordinal)}${what}`) * 2 ** 32);
     this.#chance = chanceOf('');
     const ofCluster = chanceOf('/cluster');
     this.#clusterRandom = () => ofCluster.next();
     const ofPlugins = chanceOf('/plugins');
     this.#pluginRandom = () => ofPlugins.next();
-    this.#taintsClient = options.plugins && api.connectUser();
+    this.#taintsClient = parts.plugins && api.connectUser();
     this.client = api.connect();
     this.connection = runtime.connect();
-    this.judges = new AgentJudges(options, this.connection.id, () => this.agent);
+    this.judges = new AgentJudges(host, parts, this.connection.id, () => this.agent);
     this.#cluster = this.#buildCluster();
     this.#stats = this.#buildStats();
     this.#reclaimer = this.#buildReclaimer();
@@ -105,7 +105,7 @@ export class AgentRun {
     this.#drivers = this.#buildDrivers();
     this.agent = this.#buildAgent();
     this.#drivers?.find();
-    this.#listen(options.listen?.(ordinal));
+    this.#listen(parts.listen?.(ordinal));
     this.judges.watchStatuses();
     this.agent.start();
   }
@@ -131,7 +131,7 @@ export class AgentRun {
 
   /** Deletes a pod of a manifest, as a person on the node does. */
   async delete(uid: string, graceSeconds?: number): Promise<void> {
-    const { sources } = this.#options;
+    const { sources } = this.#parts;
     const { ended, desired } = this.agent.supervisor;
     const pod = desired.get(uid);
     if (pod === undefined) return;
@@ -184,10 +184,10 @@ export class AgentRun {
   }
 
   #buildAgent(): NodeAgent {
-    const { nodeFacts, endedPods } = this.#options;
+    const { nodeFacts, endedPods } = this.#parts;
     const eviction = this.#evictionParts();
     return new NodeAgent(this.#context(), {
-      parts: this.#parts(),
+      parts: this.#nodeParts(),
       sources: ['file', 'local', 'api'],
       configuration: this.#configuration(),
       hostIPs: [NODE_ADDRESS],
@@ -229,7 +229,7 @@ export class AgentRun {
   }
 
   #buildManagers(): NodeManagers {
-    const { devices, placement } = this.#options.equipment;
+    const { devices, placement } = this.#parts.equipment;
     devices?.folder.agentStarts();
     devices?.judge.agentStarts();
     return nodeManagers(this.#context(), {
@@ -239,7 +239,7 @@ export class AgentRun {
   }
 
   #buildDrivers(): AgentDrivers | undefined {
-    const { nodeFacts, equipment } = this.#options;
+    const { nodeFacts, equipment } = this.#parts;
     const host = equipment.drivers;
     return (
       host &&
@@ -263,24 +263,25 @@ export class AgentRun {
       clock: this.#clock,
       random: this.#clusterRandom,
       logger: this.judges.logger,
-      strategy: drawnStrategy(this.#options.random('strategy')),
+      strategy: drawnStrategy(this.#host.random('strategy')),
       syncFrequencyMs: SYNC_FREQUENCY_MS,
-      nodeFacts: this.#options.nodeFacts,
+      nodeFacts: this.#parts.nodeFacts,
       conditions: () => this.agent.nodeFacts().conditions,
       devices: () => this.#managers.devices,
       volumesInUse: () => this.agent.csi?.volumesInUse(),
     });
   }
 
-  #parts(): NodeParts {
-    const { disk, random, faults, equipment } = this.#options;
+  #nodeParts(): NodeParts {
+    const { disk, random, faults } = this.#host;
+    const { equipment } = this.#parts;
     const runtime = this.connection;
     const reclaimer = this.#reclaimer;
     const node = simulatedNode({
       runtime,
       disk,
       random,
-      faults,
+      faults: () => nodeFaults(faults()),
       clock: this.#clock,
       objects: this.#cluster.objects,
       onMount: (uid) => this.judges.mounted(uid),
@@ -310,13 +311,13 @@ export class AgentRun {
 
   #evictionParts(): EvictionParts | undefined {
     const stats = this.#stats;
-    const { eviction } = this.#options;
+    const { eviction } = this.#parts;
     if (eviction === undefined || stats === undefined) return undefined;
     return { configuration: evictionConfiguration(eviction.rules), stats: () => Promise.resolve(stats) };
   }
 
   #plugins(): Pick<NodeAgentOptions, 'plugins'> {
-    const { plugins } = this.#options;
+    const { plugins } = this.#parts;
     const witness = this.judges.admission.plugins;
     const taintsApi = this.#taintsClient;
     if (plugins === undefined || witness === undefined || taintsApi === undefined) return {};
@@ -326,13 +327,14 @@ export class AgentRun {
   }
 
   #buildStats(): SimulatedStats | undefined {
-    const { eviction, random, faults, nameOf, ordinal } = this.#options;
+    const { random, faults, pods } = this.#host;
+    const { eviction, ordinal } = this.#parts;
     if (eviction === undefined) return undefined;
     return new SimulatedStats({
       resources: eviction.resources,
       clock: this.#clock,
-      faults,
-      nameOf,
+      faults: () => statsFaults(faults()),
+      nameOf: (uid) => pods.nameOf(uid),
       random: (key) => random(`life/${String(ordinal)}/${key}`),
       onMeasure: () => this.judges.admission.evictions?.measures() ?? (() => undefined),
     });
@@ -340,7 +342,7 @@ export class AgentRun {
 
   /** It has a connection of its own, so that its calls differ from those of the pods' effects. */
   #buildReclaimer(): SimulatedReclaimer | undefined {
-    const { eviction, runtime } = this.#options;
+    const { eviction, runtime } = this.#parts;
     if (eviction?.resources.storage === undefined) return undefined;
     const unheard = { event: () => undefined, nodeEvent: () => undefined };
     const onReclaim = (what: NodeReclaim) =>
@@ -349,14 +351,15 @@ export class AgentRun {
   }
 
   #configuration(): Observable<SupervisorEvent> {
-    const { clock, sources, node } = this.#options;
+    const { clock, violated } = this.#host;
+    const { sources } = this.#parts;
     const onProblem = (problem: SourceProblem) => {
       // An API server that does not answer is expected.
       if (problem.source === 'api' && problem.file === undefined) return;
       const what = `a source has a problem: ${problemText(problem)}`;
-      this.#options.onViolation({ invariant: 'defect', node, what });
+      violated({ invariant: 'defect', what });
     };
-    const api = this.#options.hearsAtOnce === true ? sources.atOnce : this.#cluster.pods;
+    const api = this.#parts.hearsAtOnce === true ? sources.atOnce : this.#cluster.pods;
     const lists = { file: sources.file, local: sources.local, api };
     return podConfig(lists, { now: () => clock.now(), onProblem }).pipe(
       map(channelEvent),

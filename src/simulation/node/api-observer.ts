@@ -1,22 +1,13 @@
 /** Sees every request to the simulated API server: counts it, writes it down, and has it judged. */
-import type { Clock } from '../../types/clock.ts';
 import type { RequestUnderWay, ApiWitness } from '../api/api-witness.ts';
-import type { Violation } from '../history.ts';
 import { ApiJudge } from '../judges/api/api-judge.ts';
 import type { SlicesJudge } from '../judges/slices-judge.ts';
 import type { SimulatedRuntime } from '../runtime/simulated-runtime.ts';
-import type { Tally } from '../tally.ts';
 import type { AgentRun } from './agent-run.ts';
-import type { CreatedPods } from './created-pods.ts';
-import type { SimulatedDisk } from './simulated-disk.ts';
+import type { HostContext } from './host-context.ts';
 import type { SimulatedSources } from './simulated-sources.ts';
 
-interface ApiObserverOptions {
-  readonly node: number;
-  readonly clock: Clock;
-  readonly tally: Tally;
-  readonly pods: CreatedPods;
-  readonly disk: SimulatedDisk;
+interface ApiObserverParts {
   readonly runtime: () => SimulatedRuntime;
   readonly sources: () => SimulatedSources;
   /** Undefined while no agent runs. */
@@ -25,23 +16,22 @@ interface ApiObserverOptions {
   readonly slices: () => SlicesJudge | undefined;
   /** Whether plugins have chosen the pod. */
   readonly wasChosen: (uid: string) => boolean;
-  /** Adds a line about the pod of that name, or about the node, to the history. */
-  readonly tell: (what: string, about: { readonly name?: string }, isMinor: boolean) => void;
-  readonly onViolation: (violation: Violation) => void;
 }
 
 export class ApiObserver implements ApiWitness {
   readonly judge: ApiJudge;
-  readonly #options: ApiObserverOptions;
+  readonly #context: HostContext;
+  readonly #parts: ApiObserverParts;
 
-  constructor(options: ApiObserverOptions) {
-    this.#options = options;
+  constructor(context: HostContext, parts: ApiObserverParts) {
+    this.#context = context;
+    this.#parts = parts;
     this.judge = this.#buildJudge();
   }
 
   requestBegan(request: RequestUnderWay): void {
     this.judge.requestBegan(request);
-    if (request.target.resource === 'resourceslices') this.#options.slices()?.asked(request.connection);
+    if (request.target.resource === 'resourceslices') this.#parts.slices()?.asked(request.connection);
   }
 
   requestLands(request: RequestUnderWay): void {
@@ -49,7 +39,8 @@ export class ApiObserver implements ApiWitness {
   }
 
   requestEnded(request: RequestUnderWay, answer: string): void {
-    const { tally, slices, tell } = this.#options;
+    const { tally, tell } = this.#context;
+    const { slices } = this.#parts;
     this.judge.requestEnded(request, answer);
     const { verb, target, connection } = request;
     const isRead = verb === 'get' || verb === 'list';
@@ -63,7 +54,8 @@ export class ApiObserver implements ApiWitness {
   }
 
   #buildJudge(): ApiJudge {
-    const { node, clock, pods, disk, runtime, sources, agentRun: run } = this.#options;
+    const { node, clock, pods, disk, violated } = this.#context;
+    const { runtime, sources, wasChosen, agentRun: run } = this.#parts;
     return new ApiJudge({
       node,
       now: () => clock.now(),
@@ -72,7 +64,7 @@ export class ApiObserver implements ApiWitness {
         isMounted: (uid) => disk.get(uid)?.mounted === true,
         mayRunUnknown: (uid) => run()?.judges.lifecycle.hasLateCall(uid) ?? true,
         wasMadeAgain: (uid) => sources().wasMadeAgain(uid),
-        wasChosen: (uid) => this.#options.wasChosen(uid),
+        wasChosen,
         isForeign: ({ connection, abandoned }) => abandoned || connection !== run()?.connection.id,
       },
       podAt: (name) => sources().object(name),
@@ -81,7 +73,7 @@ export class ApiObserver implements ApiWitness {
       wasDeletedByHand: (uid) => sources().wasDeletedByHand(uid),
       wasWantedAgain: (uid) => sources().wasMadeAgain(uid),
       isEnding: (uid) => run()?.judges.lifecycle.isEnding(uid) ?? false,
-      onViolation: (violation) => this.#options.onViolation(violation),
+      onViolation: violated,
     });
   }
 }

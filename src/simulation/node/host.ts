@@ -1,10 +1,9 @@
 /** One simulated node: a runtime, a disk and sources that outlive its agents, and the agent that runs now. */
-import type { SimulatedDisk } from './simulated-disk.ts';
 import { SimulatedRuntime } from '../runtime/simulated-runtime.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { TransitionListener } from '../../types/transition.ts';
-import { apiFaults, type Fault, nodeFaults, runtimeFaults, statsFaults } from '../plan/fault-kinds.ts';
+import { apiFaults, type Fault, runtimeFaults } from '../plan/fault-kinds.ts';
 import type { History, Violation } from '../history.ts';
 import type { Operation } from '../plan/plan.ts';
 import type { NodeResources } from '../resources/node-resources.ts';
@@ -22,8 +21,10 @@ import type { PluginsPlan } from '../plugins/plugins-plan.ts';
 import type { PluginWorld } from '../plugins/simulated-plugin.ts';
 import { AgentRun } from './agent-run.ts';
 import { CreatedPods } from './created-pods.ts';
+import type { HostContext } from './host-context.ts';
 import { NodeChanges } from './node-changes.ts';
 import { RuntimeObserver } from './runtime-observer.ts';
+import type { SimulatedDisk } from './simulated-disk.ts';
 import { SimulatedSources } from './simulated-sources.ts';
 import { ApiObserver } from './api-observer.ts';
 import { type AgentLife, NodeAgents } from './node-agents.ts';
@@ -66,7 +67,7 @@ export class Host {
   readonly disk: SimulatedDisk = new Map();
   readonly versions: ObjectVersions;
   readonly #options: HostOptions;
-  readonly #pods = new CreatedPods();
+  readonly #context: HostContext;
   readonly #resources: SimulatedResources | undefined;
   readonly #plugins: HostPlugins | undefined;
   readonly equipment: NodeEquipment;
@@ -83,6 +84,7 @@ export class Host {
   constructor(options: HostOptions) {
     this.#options = options;
     this.#faults = options.faults;
+    this.#context = this.#buildContext();
     const { clock, random, resources } = options;
     const faults = runtimeFaults(options.faults, random);
     const images = resources?.oldImages ?? [];
@@ -147,72 +149,73 @@ export class Host {
   }
 
   nameOf(uid: string | undefined): string | undefined {
-    return uid === undefined ? undefined : this.#pods.nameOf(uid);
+    return uid === undefined ? undefined : this.#context.pods.nameOf(uid);
+  }
+
+  #buildContext(): HostContext {
+    const { node, clock, random, tally, onViolation } = this.#options;
+    return {
+      node,
+      clock,
+      random,
+      faults: () => this.#faults,
+      pods: new CreatedPods(),
+      disk: this.disk,
+      tally,
+      tell: (...line) => this.tell(...line),
+      violated: (violation) => {
+        const name = violation.name ?? this.nameOf(violation.uid);
+        onViolation({ ...violation, node, ...(name !== undefined && { name }) });
+      },
+    };
   }
 
   #observer(): RuntimeObserver {
-    const { node, tally } = this.#options;
-    return new RuntimeObserver({
-      node,
-      tally,
+    const { pods, disk, violated } = this.#context;
+    return new RuntimeObserver(this.#context, {
       runtime: () => this.runtime,
       agentRun: () => this.#agents.run,
-      pods: this.#pods,
       contents: new ContentJudge({
         versions: this.versions,
-        disk: this.disk,
-        specOf: (uid) => this.#pods.specOf(uid),
-        isStatic: (uid) => this.#pods.isStatic(uid),
-        violated: (uid, what) => this.#violated({ invariant: 'contents', node, uid, what }),
+        disk,
+        specOf: (uid) => pods.specOf(uid),
+        isStatic: (uid) => pods.isStatic(uid),
+        violated: (uid, what) => violated({ invariant: 'contents', uid, what }),
       }),
       hooks: this.#hooks,
       equipment: this.equipment,
-      tell: (uid, what, isMinor) => this.tell(what, { uid }, isMinor),
       onCall: (call) => {
         this.#changes.callBegan(call);
         this.#remains.asked(call.uid);
       },
       onChange: () => this.#resources?.changed(),
-      onViolation: (violation) => this.#violated(violation),
     });
   }
 
   #buildChanges(): NodeChanges {
-    const { clock, random, plugins } = this.#options;
-    return new NodeChanges({
-      clock,
+    const { random } = this.#context;
+    return new NodeChanges(this.#context, {
       runtime: this.runtime,
       sources: this.sources,
       api: this.api,
-      pods: this.#pods,
-      disk: this.disk,
       agent: this.#agents,
-      faults: () => this.#faults,
-      marks: plugins && ((uid) => podMarks(uid, random)),
+      marks: this.#options.plugins && ((uid) => podMarks(uid, random)),
       equipped: (...pod) => this.equipment.equipped(...pod),
-      tell: (what, name) => this.tell(what, { name }),
     });
   }
 
   #buildEquipment(): NodeEquipment {
-    const { clock, random, node, tally } = this.#options;
-    return new NodeEquipment({
+    return new NodeEquipment(this.#context, {
       plan: this.#options,
-      clock,
-      random,
-      faults: () => this.#faults,
       api: this.api,
-      pods: this.#pods,
       runtime: () => this.runtime,
-      tally,
       killAgent: (subject) => this.#agents.crashWriting(subject),
-      tell: (what) => this.tell(what),
-      violated: (invariant, uid, what) => this.#violated({ invariant, node, uid, what }),
     });
   }
 
   #buildRemainsJudge(): RemainsJudge {
-    const { runtime, sources, disk } = this;
+    const { runtime, sources } = this;
+    const { disk, violated } = this.#context;
     const supervisor = () => this.#agents.run?.agent.supervisor;
     return new RemainsJudge(
       {
@@ -225,34 +228,34 @@ export class Host {
         snapshot: (uid) => supervisor()?.registry.get(uid)?.actor.getSnapshot(),
         isDesired: (uid) => supervisor()?.desired.has(uid) === true,
       },
-      (uid, what) => this.#violated({ invariant: 'remains', node: this.node, uid, what }),
+      (uid, what) => violated({ invariant: 'remains', uid, what }),
     );
   }
 
   #buildHookJudge(): HookJudge {
-    const { node, clock } = this.#options;
+    const { clock, pods, violated } = this.#context;
     return new HookJudge({
       now: () => clock.now(),
       truth: () => this.runtime,
-      specOf: (uid) => this.#pods.specOf(uid),
-      violated: (uid, what) => this.#violated({ invariant: 'rule 15', node, uid, what }),
+      specOf: (uid) => pods.specOf(uid),
+      violated: (uid, what) => violated({ invariant: 'rule 15', uid, what }),
     });
   }
 
   #judgeRemains(): void {
     this.#remains.housekeeping();
     this.equipment.housekeeping(this.#agents.isAtWork, () => this.#agents.settledStatuses());
-    this.#options.clock.setTimeout(() => this.#judgeRemains(), HOUSEKEEPING_MS);
+    this.#context.clock.setTimeout(() => this.#judgeRemains(), HOUSEKEEPING_MS);
   }
 
   #buildApi(witness: ApiObserver): SimulatedApiServer {
-    const { clock, random, nodeFacts } = this.#options;
+    const { clock, random, faults } = this.#context;
     const api = new SimulatedApiServer({
-      nodeName: nodeFacts(1).name,
+      nodeName: this.#options.nodeFacts(1).name,
       clock,
       random,
-      faults: () => apiFaults(this.#faults),
-      isGuarded: ({ metadata }) => this.#faults.has('api') && isGuarded(metadata.uid, clock.now(), random),
+      faults: () => apiFaults(faults()),
+      isGuarded: ({ metadata }) => faults().has('api') && isGuarded(metadata.uid, clock.now(), random),
       witness,
     });
     api.store.changes.subscribe((change) => this.apiJudge.changed(change));
@@ -261,25 +264,18 @@ export class Host {
   }
 
   #buildApiObserver(): ApiObserver {
-    const { node, clock, tally } = this.#options;
-    return new ApiObserver({
-      node,
-      clock,
-      tally,
-      pods: this.#pods,
-      disk: this.disk,
+    return new ApiObserver(this.#context, {
       runtime: () => this.runtime,
       sources: () => this.sources,
       agentRun: () => this.#agents.run,
       slices: () => this.equipment.drivers?.dra?.slices,
       wasChosen: (uid) => this.#chosen.has(uid),
-      tell: (what, about, isMinor) => this.tell(what, about, isMinor),
-      onViolation: (violation) => this.#violated(violation),
     });
   }
 
   #buildResources(): SimulatedResources | undefined {
-    const { resources, clock, random } = this.#options;
+    const { resources } = this.#options;
+    const { clock, random, disk, pods } = this.#context;
     return (
       resources &&
       new SimulatedResources({
@@ -287,81 +283,60 @@ export class Host {
         now: () => clock.now(),
         random,
         runtime: this.runtime,
-        disk: this.disk,
-        specOf: (uid) => this.#pods.specOf(uid),
+        disk,
+        specOf: (uid) => pods.specOf(uid),
       })
     );
   }
 
   #buildPlugins(): HostPlugins | undefined {
-    const { plugins: plan, clock, random, nodeFacts, tally } = this.#options;
+    const { plugins: plan, nodeFacts } = this.#options;
+    const { random, faults, tally } = this.#context;
     if (plan === undefined) return undefined;
     const world: PluginWorld = {
       random,
       nodeName: nodeFacts(1).name,
       pods: () => [...this.sources.pods, ...this.sources.objects],
-      misbehaves: () => this.#faults.has('plugins'),
+      misbehaves: () => faults().has('plugins'),
       isQuiet: () => this.#isQuiet,
     };
-    return openHostPlugins({
+    return openHostPlugins(this.#context, {
       plan,
       world,
-      clock,
       api: this.api,
       onChosen: (uid) => {
         this.#chosen.add(uid);
         this.#agents.noteReasonToEnd(uid);
         tally.chosenByPlugins += 1;
       },
-      tell: (what) => this.tell(what),
-      violated: (what) => this.#violated({ invariant: 'plugins', node: this.node, what }),
     });
   }
 
   #buildAgents(): NodeAgents {
-    const { clock, random, tally } = this.#options;
-    return new NodeAgents({
-      clock,
-      random,
+    return new NodeAgents(this.#context, {
       api: this.api,
       lease: this.apiJudge.lease,
       sources: () => this.sources,
-      pods: this.#pods,
-      tally,
       start: (life) => this.#startAgent(life),
-      tell: (what) => this.tell(what),
     });
   }
 
   #startAgent(life: AgentLife): AgentRun {
-    const { node, clock, random, nodeFacts, hearsAtOnce, listen, resources: { rules } = {} } = this.#options;
+    const { nodeFacts, hearsAtOnce, listen, resources: { rules } = {} } = this.#options;
     const resources = this.#resources;
-    return new AgentRun({
+    return new AgentRun(this.#context, {
       ...life,
-      node,
-      clock,
-      random,
       runtime: this.runtime,
-      disk: this.disk,
       sources: this.sources,
       api: this.api,
       hearsAtOnce,
       listen,
       nodeFacts: () => nodeFacts(life.ordinal),
-      faults: () => ({ ...nodeFaults(this.#faults), ...statsFaults(this.#faults) }),
       eviction: resources && rules && { resources, rules },
       plugins: this.#plugins,
       equipment: this.equipment,
-      nameOf: (uid) => this.nameOf(uid),
-      tell: (uid, name, what) => this.tell(what, { name, uid }),
       remains: this.#remains,
       hooks: this.#hooks,
-      onViolation: (violation) => this.#violated(violation),
     });
-  }
-
-  #violated(violation: Violation): void {
-    const name = violation.name ?? this.nameOf(violation.uid);
-    this.#options.onViolation({ ...violation, ...(name !== undefined && { name }) });
   }
 }

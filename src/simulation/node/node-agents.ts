@@ -1,13 +1,12 @@
 /** The agents of a node, one after another: each is stopped or killed, and the next one goes on with what is left. */
 import type { EndedPod } from '../../agent/policies/termination/ended-pod.ts';
-import type { Clock } from '../../types/clock.ts';
 import type { PodStatus } from '../../types/kubernetes.ts';
 import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
 import type { ApiJudge } from '../judges/api/api-judge.ts';
 import type { Kill } from '../plan/plan.ts';
-import { countEviction, type Tally } from '../tally.ts';
-import type { AgentRun, AgentRunOptions } from './agent-run.ts';
-import type { CreatedPods } from './created-pods.ts';
+import { countEviction } from '../tally.ts';
+import type { AgentRun, AgentRunParts } from './agent-run.ts';
+import type { HostContext } from './host-context.ts';
 import type { ChangedAgent } from './node-changes.ts';
 import type { SimulatedSources } from './simulated-sources.ts';
 
@@ -18,23 +17,18 @@ const MAX_API_DELAY_MS = 30_000;
 const MAX_DOWN_MS = 20_000;
 
 /** What an agent finds when it starts. */
-export type AgentLife = Pick<AgentRunOptions, 'ordinal' | 'endedPods' | 'hadReasonToEnd' | 'onFinished'>;
+export type AgentLife = Pick<AgentRunParts, 'ordinal' | 'endedPods' | 'hadReasonToEnd' | 'onFinished'>;
 
-interface NodeAgentsOptions {
-  readonly clock: Clock;
-  /** In [0, 1), by the key. */
-  readonly random: (key: string) => number;
+interface NodeAgentsParts {
   readonly api: SimulatedApiServer;
   readonly lease: Pick<ApiJudge['lease'], 'abandoned'>;
   readonly sources: () => SimulatedSources;
-  readonly pods: CreatedPods;
-  readonly tally: Tally;
   readonly start: (life: AgentLife) => AgentRun;
-  readonly tell: (what: string) => void;
 }
 
 export class NodeAgents implements ChangedAgent {
-  readonly #options: NodeAgentsOptions;
+  readonly #context: HostContext;
+  readonly #parts: NodeAgentsParts;
   #run: AgentRun | undefined;
   #count = 0;
   /** The pods that must not start again, as the disk has them. */
@@ -42,8 +36,9 @@ export class NodeAgents implements ChangedAgent {
   /** UIDs of ordinary pods of manifests that an agent was told to end, or had a reason to end. */
   readonly #hadReasonToEnd = new Set<string>();
 
-  constructor(options: NodeAgentsOptions) {
-    this.#options = options;
+  constructor(context: HostContext, parts: NodeAgentsParts) {
+    this.#context = context;
+    this.#parts = parts;
   }
 
   /** The agent that runs now; undefined while none runs. */
@@ -58,7 +53,8 @@ export class NodeAgents implements ChangedAgent {
   }
 
   start(): void {
-    const { api, random, start, tell } = this.#options;
+    const { random, tell } = this.#context;
+    const { api, start } = this.#parts;
     const ordinal = ++this.#count;
     tell(`agent ${String(ordinal)} starts`);
     const apiDelayMs = (2 * random(`life/${String(ordinal)}/api`) - 1) * MAX_API_DELAY_MS;
@@ -77,7 +73,7 @@ export class NodeAgents implements ChangedAgent {
   }
 
   kill(uid: string, kill: Kill): void {
-    if (this.#run?.kill(uid, kill) === true) this.#options.tally.kills += 1;
+    if (this.#run?.kill(uid, kill) === true) this.#context.tally.kills += 1;
   }
 
   delete(uid: string, graceSeconds?: number): void {
@@ -91,29 +87,29 @@ export class NodeAgents implements ChangedAgent {
   crash(downMs: number): void {
     const run = this.#run;
     if (run === undefined) return;
-    this.#options.tally.agentsKilled += 1;
-    this.#options.tell('the agent is killed');
+    this.#context.tally.agentsKilled += 1;
+    this.#context.tell('the agent is killed');
     this.#keepReasons(run);
     run.crash();
     this.#isGone();
-    this.#options.clock.setTimeout(() => this.start(), downMs);
+    this.#context.clock.setTimeout(() => this.start(), downMs);
   }
 
   /** The agent dies while it writes a file of that subject. */
   crashWriting(subject: string): void {
-    this.crash(Math.ceil(MAX_DOWN_MS * this.#options.random(`${subject}/down/${String(this.#count)}`)));
+    this.crash(Math.ceil(MAX_DOWN_MS * this.#context.random(`${subject}/down/${String(this.#count)}`)));
   }
 
   restart(downMs: number): void {
     const run = this.#run;
     if (run === undefined) return;
-    this.#options.tell('the agent is stopped');
+    this.#context.tell('the agent is stopped');
     this.#keepReasons(run);
     this.#isGone();
     void run.stop().then(() => {
       // A renewal that was under way may have been carried out meanwhile.
-      this.#options.lease.abandoned();
-      this.#options.clock.setTimeout(() => this.start(), downMs);
+      this.#parts.lease.abandoned();
+      this.#context.clock.setTimeout(() => this.start(), downMs);
     });
   }
 
@@ -138,23 +134,23 @@ export class NodeAgents implements ChangedAgent {
 
   #isGone(): void {
     this.#run = undefined;
-    this.#options.lease.abandoned();
+    this.#parts.lease.abandoned();
   }
 
   /** To be called before an agent is gone: the next one does not know the reasons for which this one ends pods. */
   #keepReasons({ judges }: AgentRun): void {
-    const { sources, pods } = this.#options;
-    for (const { metadata } of sources().pods) {
+    const { pods } = this.#context;
+    for (const { metadata } of this.#parts.sources().pods) {
       const { uid } = metadata;
       if (pods.isLocal(uid) && judges.hasReasonToEnd(uid)) this.#hadReasonToEnd.add(uid);
     }
   }
 
   #onFinished(uid: string): void {
-    const { tally, sources, pods } = this.#options;
+    const { tally, pods } = this.#context;
     const { lifecycle, admission } = this.#run?.judges ?? {};
     // A pod that was requested again while it ended starts again.
-    if (pods.isLocal(uid) && lifecycle?.ordersOf(uid)?.again !== true) sources().ended(uid);
+    if (pods.isLocal(uid) && lifecycle?.ordersOf(uid)?.again !== true) this.#parts.sources().ended(uid);
     const { isPreempted = false, evictedFor, rejection } = admission?.record(uid) ?? {};
     tally.podsEnded += 1;
     if (isPreempted) tally.preempted += 1;

@@ -3,14 +3,12 @@ import { hasReason } from '../../agent/cluster/service/api-error.ts';
 import { rfc3339 } from '../../agent/policies/formats/time.ts';
 import type { SimulatedRuntime } from '../runtime/simulated-runtime.ts';
 import type { CallUnderWay } from '../runtime/witness.ts';
-import type { Clock } from '../../types/clock.ts';
 import type { Pod, PodSpec } from '../../types/kubernetes.ts';
 import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
-import type { Fault } from '../plan/fault-kinds.ts';
 import type { Change, Kill } from '../plan/plan.ts';
-import type { CreatedPods } from './created-pods.ts';
+import type { HostContext } from './host-context.ts';
 import { only } from '../../agent/policies/formats/canonical-json.ts';
-import { folderOf, type SimulatedDisk } from './simulated-disk.ts';
+import { folderOf } from './simulated-disk.ts';
 import type { SimulatedSources, SourceName } from './simulated-sources.ts';
 
 type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>;
@@ -26,22 +24,15 @@ export interface ChangedAgent {
   restart(downMs: number): void;
 }
 
-export interface NodeChangesOptions {
-  readonly clock: Clock;
+export interface NodeChangesParts {
   readonly runtime: SimulatedRuntime;
   readonly sources: SimulatedSources;
   readonly api: SimulatedApiServer;
-  readonly pods: CreatedPods;
-  readonly disk: SimulatedDisk;
   readonly agent: ChangedAgent;
   /** Annotations and labels of a new pod. */
   readonly marks?: ((uid: string) => Pick<Pod['metadata'], 'annotations' | 'labels'>) | undefined;
   /** Adds requests for what the node has of its own, such as devices, to a new pod. */
   readonly equipped?: ((spec: PodSpec, uid: string, source: SourceName) => PodSpec) | undefined;
-  /** The faults that are switched on. */
-  readonly faults: () => ReadonlySet<Fault>;
-  /** Adds a line about the pod name to the history. */
-  readonly tell: (what: string, name: string) => void;
 }
 
 /** A condition that a controller of the cluster sets. */
@@ -49,17 +40,19 @@ const GATE = 'example.com/gate';
 const NAMESPACE = 'default';
 
 export class NodeChanges {
-  readonly #options: NodeChangesOptions;
+  readonly #context: HostContext;
+  readonly #parts: NodeChangesParts;
   /** By pod name, the change that waits for a call. */
   readonly #ambushes = new Map<string, { readonly number: number } & ChangeOf<'ambush'>>();
 
-  constructor(options: NodeChangesOptions) {
-    this.#options = options;
+  constructor(context: HostContext, parts: NodeChangesParts) {
+    this.#context = context;
+    this.#parts = parts;
   }
 
   /** False for a change that is a fault, if that fault is switched off. */
   isOn({ kind }: Change): boolean {
-    const faults = this.#options.faults();
+    const faults = this.#context.faults();
     if (kind === 'end container') return faults.has('exit');
     if (kind === 'end sandbox') return faults.has('sandbox-death');
     if (kind === 'crash agent' || kind === 'restart agent') return faults.has('agent');
@@ -69,7 +62,7 @@ export class NodeChanges {
 
   /** `number`: that of the operation. New pods and versions are named after it. */
   apply(number: number, name: string, change: Change): void {
-    const { sources } = this.#options;
+    const { sources } = this.#parts;
     const version = String(number);
     switch (change.kind) {
       case 'create':
@@ -117,13 +110,13 @@ export class NodeChanges {
 
   /** A call has begun. A change that waits for it is applied now, while the call is in flight. */
   callBegan({ uid, name: callName }: CallUnderWay): void {
-    const { pods, clock, tell } = this.#options;
+    const { pods, clock, tell } = this.#context;
     const name = pods.nameOf(uid) ?? '';
     const { number, call, change } = this.#ambushes.get(name) ?? {};
     if (call !== callName || change === undefined || number === undefined || !this.isOn(change)) return;
     this.#ambushes.delete(name);
     clock.setTimeout(() => {
-      tell(`#${String(number)} comes at ${call}`, name);
+      tell(`#${String(number)} comes at ${call}`, { name });
       this.apply(number, name, change);
     }, 0);
   }
@@ -135,14 +128,14 @@ export class NodeChanges {
 
   /** Changes to the runtime, the agent and the API server. All other changes are made to the sources. */
   #applyToNode(number: number, name: string, change: Change): void {
-    const { runtime, clock, agent, api } = this.#options;
+    const { runtime, agent, api } = this.#parts;
     switch (change.kind) {
       case 'kill':
         this.#kill(name, change);
         break;
       case 'delete by hand': {
-        const uid = this.#options.sources.get(name)?.metadata.uid;
-        if (uid !== undefined && this.#options.pods.isOfManifest(uid)) agent.delete(uid, change.graceSeconds);
+        const uid = this.#parts.sources.get(name)?.metadata.uid;
+        if (uid !== undefined && this.#context.pods.isOfManifest(uid)) agent.delete(uid, change.graceSeconds);
         break;
       }
       case 'end container':
@@ -159,7 +152,7 @@ export class NodeChanges {
         break;
       case 'stop runtime':
         runtime.goDown();
-        clock.setTimeout(() => runtime.comeUp(), change.downMs);
+        this.#context.clock.setTimeout(() => runtime.comeUp(), change.downMs);
         break;
       case 'stop api': {
         const { silent, forgetful, downMs } = change;
@@ -183,7 +176,7 @@ export class NodeChanges {
   #applyToContents(number: number, change: Change): void {
     if (change.kind !== 'set object' && change.kind !== 'delete object') return;
     const { resource, name } = change;
-    const { store, operations } = this.#options.api;
+    const { store, operations } = this.#parts.api;
     const target = { resource, namespace: NAMESPACE, name };
     const before = store.get(resource, target);
     if (change.kind === 'delete object') {
@@ -203,7 +196,7 @@ export class NodeChanges {
   }
 
   #cordon(unschedulable: boolean): void {
-    const { api } = this.#options;
+    const { api } = this.#parts;
     const target = { resource: 'nodes', name: api.nodeName } as const;
     if (api.store.get('nodes', target) === undefined) return;
     const labels = { 'example.com/cordoned': String(unschedulable) };
@@ -211,7 +204,7 @@ export class NodeChanges {
   }
 
   #leaveRemains(uid: string | undefined, mounted: boolean): void {
-    const { disk, clock } = this.#options;
+    const { disk, clock } = this.#context;
     if (uid === undefined) return;
     const folder = folderOf(disk, uid);
     folder.mounted = mounted;
@@ -220,7 +213,8 @@ export class NodeChanges {
 
   /** Of the last pod of that name, if nothing of it is left. */
   #goneUID(name: string): string | undefined {
-    const { sources, runtime, disk, agent } = this.#options;
+    const { sources, runtime, agent } = this.#parts;
+    const { disk } = this.#context;
     const uid = sources.lastUID(name);
     if (uid === undefined || agent.knows(uid) || disk.has(uid) || runtime.uids().includes(uid))
       return undefined;
@@ -228,38 +222,39 @@ export class NodeChanges {
   }
 
   #create(name: string, uid: string, { source, spec: planned }: ChangeOf<'create'>): void {
-    const { pods, sources, clock, equipped } = this.#options;
+    const { pods, clock } = this.#context;
+    const { sources, equipped, marks } = this.#parts;
     const spec = equipped?.(planned, uid, source) ?? planned;
     pods.add({ uid, name, source, spec });
     const creationTimestamp = rfc3339(clock.now());
-    const metadata = { name, namespace: NAMESPACE, uid, creationTimestamp, ...this.#options.marks?.(uid) };
+    const metadata = { name, namespace: NAMESPACE, uid, creationTimestamp, ...marks?.(uid) };
     sources.create(source, { metadata, spec });
   }
 
   #resized(pod: Pod, change: ChangeOf<'resize'>): Pod {
     const resized = withResources(pod, change);
-    this.#options.pods.resized(pod.metadata.uid, resized.spec);
+    this.#context.pods.resized(pod.metadata.uid, resized.spec);
     return resized;
   }
 
   #kill(name: string, { kills, everyMs }: ChangeOf<'kill'>): void {
-    const { sources, clock, agent } = this.#options;
+    const { sources, agent } = this.#parts;
     const uid = sources.get(name)?.metadata.uid;
     if (uid === undefined) return;
     kills.forEach((kill, index) => {
       if (everyMs === 0) agent.kill(uid, kill);
-      else clock.setTimeout(() => agent.kill(uid, kill), index * everyMs);
+      else this.#context.clock.setTimeout(() => agent.kill(uid, kill), index * everyMs);
     });
   }
 
   #endContainer(name: string, code: number): void {
     const containers = this.#sandboxesOf(name).flatMap((sandbox) => sandbox.containers);
     const running = containers.find(({ state }) => state === 'CONTAINER_RUNNING');
-    if (running !== undefined) this.#options.runtime.killContainer(running.id, code);
+    if (running !== undefined) this.#parts.runtime.killContainer(running.id, code);
   }
 
   #sandboxesOf(name: string) {
-    const { sources, runtime } = this.#options;
+    const { sources, runtime } = this.#parts;
     const uid = sources.get(name)?.metadata.uid;
     return uid === undefined ? [] : [...runtime.sandboxesOf(uid)];
   }

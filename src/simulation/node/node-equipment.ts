@@ -1,5 +1,4 @@
 /** What a node has for its pods beside the runtime: devices, exclusive CPUs, drivers. It outlives the agents. */
-import type { Clock } from '../../types/clock.ts';
 import type { ContainerConfig } from '../../types/cri.ts';
 import type { Pod, PodSpec, PodStatus } from '../../types/kubernetes.ts';
 import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
@@ -16,8 +15,7 @@ import { StateFiles } from '../placement/state-files.ts';
 import type { Fault } from '../plan/fault-kinds.ts';
 import type { SimulatedRuntime } from '../runtime/simulated-runtime.ts';
 import type { ContainerTruth } from '../runtime/witness.ts';
-import type { Tally } from '../tally.ts';
-import type { CreatedPods } from './created-pods.ts';
+import type { HostContext } from './host-context.ts';
 import type { SourceName } from './simulated-sources.ts';
 
 /** Each is undefined for a node that has nothing of the kind. */
@@ -28,20 +26,12 @@ export interface EquipmentPlan {
   readonly drivers?: DriversPlan | undefined;
 }
 
-interface NodeEquipmentOptions {
+interface NodeEquipmentParts {
   readonly plan: EquipmentPlan;
-  readonly clock: Clock;
-  /** In [0, 1), by the key. */
-  readonly random: (key: string) => number;
-  readonly faults: () => ReadonlySet<Fault>;
   readonly api: SimulatedApiServer;
-  readonly pods: CreatedPods;
   readonly runtime: () => SimulatedRuntime;
-  readonly tally: Tally;
   /** The agent dies while it writes a file of that subject. */
   readonly killAgent: (subject: keyof EquipmentPlan) => void;
-  readonly tell: (what: string) => void;
-  readonly violated: (invariant: string, uid: string | undefined, what: string) => void;
 }
 
 interface HostDevices {
@@ -59,11 +49,13 @@ export class NodeEquipment {
   readonly devices: HostDevices | undefined;
   readonly placement: HostPlacement | undefined;
   readonly drivers: HostDrivers | undefined;
-  readonly #options: NodeEquipmentOptions;
+  readonly #context: HostContext;
+  readonly #parts: NodeEquipmentParts;
 
-  constructor(options: NodeEquipmentOptions) {
-    this.#options = options;
-    const { devices, placement, drivers } = options.plan;
+  constructor(context: HostContext, parts: NodeEquipmentParts) {
+    this.#context = context;
+    this.#parts = parts;
+    const { devices, placement, drivers } = parts.plan;
     this.devices = devices && this.#openDevices(devices);
     this.placement = placement && this.#openPlacement(placement);
     this.drivers = drivers?.csi || drivers?.dra ? this.#openDrivers(drivers) : undefined;
@@ -71,8 +63,8 @@ export class NodeEquipment {
 
   /** Adds requests for the node's own devices and CPUs to a new pod, and for volumes and claims to a pod of the API server. */
   equipped(planned: PodSpec, uid: string, source: SourceName): PodSpec {
-    const { random, plan } = this.#options;
-    const { devices, placement, drivers } = plan;
+    const { random } = this.#context;
+    const { devices, placement, drivers } = this.#parts.plan;
     const pinned = placement ? withOwnCpus(planned, uid, random) : planned;
     const spec = devices ? withDevices(pinned, uid, devices, random) : pinned;
     if (source !== 'api') return spec;
@@ -112,7 +104,8 @@ export class NodeEquipment {
   }
 
   #openDevices(plan: DevicesPlan): HostDevices {
-    const { clock, random, runtime, tally, killAgent, tell, violated } = this.#options;
+    const { clock, random, tally, tell, violated } = this.#context;
+    const { runtime, killAgent } = this.#parts;
     const folder = new DevicePluginFolder({
       plan,
       world: { random, misbehaves: () => this.#may('devices') },
@@ -127,13 +120,14 @@ export class NodeEquipment {
       checkpoint: () => folder.checkpoint,
       runtime,
       onAsked: () => (tally.devicesAsked += 1),
-      violated: (uid, what) => violated('devices', uid, what),
+      violated: (uid, what) => violated({ invariant: 'devices', uid, what }),
     });
     return { folder, judge };
   }
 
   #openPlacement(plan: PlacementPlan): HostPlacement {
-    const { clock, random, pods, runtime, tally, killAgent, violated } = this.#options;
+    const { clock, random, pods, tally, violated } = this.#context;
+    const { runtime, killAgent } = this.#parts;
     const mayDie = () => this.#may('agent');
     const files = new StateFiles({ random, mayDie, killAgent: () => killAgent('placement') });
     const judge = new PlacementJudge({
@@ -143,30 +137,25 @@ export class NodeEquipment {
       runtime,
       textOf: (file) => files.text(file),
       onPinned: () => (tally.pinned += 1),
-      violated: (uid, what) => violated('placement', uid, what),
+      violated: (uid, what) => violated({ invariant: 'placement', uid, what }),
     });
     return { plan, files, judge };
   }
 
   #openDrivers(plan: DriversPlan): HostDrivers {
-    const { clock, random, api, pods, runtime, tally, killAgent, tell, violated } = this.#options;
-    return openHostDrivers({
+    const { api, runtime, killAgent } = this.#parts;
+    return openHostDrivers(this.#context, {
       plan,
-      clock,
-      world: { random, misbehaves: () => this.#may('drivers') },
       api,
-      tally,
+      misbehaves: () => this.#may('drivers'),
       mayDie: () => this.#may('drivers', 'agent'),
       killAgent: () => killAgent('drivers'),
-      specOf: (uid) => pods.specOf(uid),
       runtime,
-      tell,
-      violated,
     });
   }
 
   #may(...faults: readonly Fault[]): boolean {
-    const on = this.#options.faults();
+    const on = this.#context.faults();
     return faults.every((fault) => on.has(fault));
   }
 }

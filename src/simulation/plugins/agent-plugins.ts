@@ -13,6 +13,7 @@ import type { PluginCondition } from '../../types/eviction-plugin.ts';
 import type { Node } from '../../types/kubernetes.ts';
 import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
 import { TaintJudge } from '../judges/plugins/taint-judge.ts';
+import type { HostContext } from '../node/host-context.ts';
 import { PluginFolder } from './plugin-folder.ts';
 import type { PluginsPlan } from './plugins-plan.ts';
 import { TaintedBySomebody } from './pod-marks.ts';
@@ -29,18 +30,17 @@ export interface HostPlugins {
   readonly onChosen: (uid: string, plugin: string) => void;
 }
 
-interface HostPluginsOptions extends Pick<HostPlugins, 'plan' | 'world' | 'onChosen'> {
-  readonly clock: Clock;
+interface HostPluginsParts extends Pick<HostPlugins, 'plan' | 'world' | 'onChosen'> {
   readonly api: SimulatedApiServer;
-  readonly tell: (what: string) => void;
-  readonly violated: (what: string) => void;
 }
 
 /** The taints of the node are judged, whoever sets them. */
-export function openHostPlugins(options: HostPluginsOptions): HostPlugins {
-  const { plan, world, clock, api, onChosen, tell, violated } = options;
+export function openHostPlugins(
+  { clock, tell, violated }: HostContext,
+  { plan, world, api, onChosen }: HostPluginsParts,
+): HostPlugins {
   const folder = new PluginFolder({ plan, world, clock, tell });
-  const taints = new TaintJudge(violated);
+  const taints = new TaintJudge((what) => violated({ invariant: 'plugins', what }));
   const somebody = new TaintedBySomebody(api, world, clock);
   api.store.changes.subscribe(({ resource, before, after }) => {
     if (resource === 'nodes' && before !== undefined && after !== undefined)

@@ -2,15 +2,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { NO_API_FAULTS } from '../../../src/simulation/api/api-faults.ts';
 import { SimulatedApiServer } from '../../../src/simulation/api/simulated-api-server.ts';
-import { CreatedPods } from '../../../src/simulation/node/created-pods.ts';
 import { NodeChanges } from '../../../src/simulation/node/node-changes.ts';
-import type { SimulatedDisk } from '../../../src/simulation/node/simulated-disk.ts';
 import { SimulatedSources } from '../../../src/simulation/node/simulated-sources.ts';
 import { ALL_FAULTS, type Fault } from '../../../src/simulation/plan/fault-kinds.ts';
 import type { Change } from '../../../src/simulation/plan/plan.ts';
 import { sandboxConfig, simulatedBed } from '../runtime/simulated-bed.ts';
 import { call } from '../judges/lifecycle-judge-bed.ts';
 import { container, podSpec } from '../../support/simulated-agent.ts';
+import { hostContext } from './host-context.ts';
 
 const CREATE: Change = { kind: 'create', source: 'api', spec: podSpec() };
 
@@ -23,15 +22,16 @@ function bed(faults: readonly Fault[] = ALL_FAULTS) {
     random: () => 0.5,
     faults: () => NO_API_FAULTS,
   });
-  const [disk, known]: [SimulatedDisk, Set<string>] = [new Map(), new Set()];
-  const [sources, pods, told] = [new SimulatedSources(api), new CreatedPods(), [] as string[]];
-  const changes = new NodeChanges({
+  const [sources, known, told] = [new SimulatedSources(api), new Set<string>(), [] as string[]];
+  const context = hostContext({
     clock,
+    faults: () => new Set(faults),
+    tell: (what, { name = '' } = {}) => void told.push(`${name}: ${what}`),
+  });
+  const changes = new NodeChanges(context, {
     runtime: simulated,
     sources,
     api,
-    pods,
-    disk,
     agent: {
       kill: (uid, { graceSeconds }) => void told.push(`kill ${uid} in ${String(graceSeconds)} s`),
       delete: (uid, graceSeconds) => void told.push(`delete ${uid} in ${String(graceSeconds)} s`),
@@ -39,9 +39,8 @@ function bed(faults: readonly Fault[] = ALL_FAULTS) {
       restart: (downMs) => void told.push(`restart for ${String(downMs)} ms`),
       knows: (uid) => known.has(uid),
     },
-    faults: () => new Set(faults),
-    tell: (what, name) => void told.push(`${name}: ${what}`),
   });
+  const { pods, disk } = context;
   return { clock, simulated, runtime, api, sources, pods, disk, known, told, changes };
 }
 

@@ -1,44 +1,42 @@
 /** What happens in the runtime is written down, counted and checked. */
 import { expect, test } from '@jest/globals';
 import type { SimulatedRuntime } from '../../../src/simulation/runtime/simulated-runtime.ts';
-import type { Violation } from '../../../src/simulation/history.ts';
 import type { AgentRun } from '../../../src/simulation/node/agent-run.ts';
-import { CreatedPods } from '../../../src/simulation/node/created-pods.ts';
 import { RuntimeObserver } from '../../../src/simulation/node/runtime-observer.ts';
 import { newTally } from '../../../src/simulation/tally.ts';
 import { call, container, LifecycleJudgeBed, sandbox } from '../judges/lifecycle-judge-bed.ts';
 import { podSpec } from '../../support/simulated-agent.ts';
+import { hostContext } from './host-context.ts';
 
 /** The runtime of a lifecycle judge's bed, and an agent that has started at 100 ms. */
 function bed() {
   const { truth, sandboxes, calls, judge } = new LifecycleJudgeBed();
   const runtime = { ...truth, uids: () => sandboxes.map(({ uid }) => uid) };
-  const [tally, pods] = [newTally(), new CreatedPods()];
   const lines: string[] = [];
   const started: string[] = [];
-  const violations: Violation[] = [];
+  const violations: string[] = [];
+  const context = hostContext({
+    tell: (what, { uid = '' } = {}, isMinor = false) =>
+      lines.push(`${uid}${isMinor ? ' (minor)' : ''}: ${what}`),
+    violated: ({ invariant, uid = '', what }) => violations.push(`${invariant} ${uid}: ${what}`),
+  });
   const run = {
     judges: { startedAt: 100, lifecycle: judge },
     connection: { id: 2 },
     callBegan: () => undefined,
     landedLate: () => undefined,
   };
-  const observer = new RuntimeObserver({
-    node: 1,
+  const observer = new RuntimeObserver(context, {
     runtime: () => runtime as unknown as SimulatedRuntime,
     agentRun: () => run as unknown as AgentRun,
-    pods,
     contents: { started: ({ id }) => started.push(id) },
     hooks: { commandEnded: () => undefined },
-    tally,
-    tell: (uid, what, isMinor = false) => lines.push(`${uid}${isMinor ? ' (minor)' : ''}: ${what}`),
     onCall: () => undefined,
     equipment: { started: () => undefined },
     onChange: () => undefined,
-    onViolation: (violation) => violations.push(violation),
   });
-  const reported = () => violations.map(({ invariant, uid = '', what }) => `${invariant} ${uid}: ${what}`);
-  return { observer, sandboxes, calls, tally, pods, lines, reported, started };
+  const { tally, pods } = context;
+  return { observer, sandboxes, calls, tally, pods, lines, reported: () => violations, started };
 }
 
 test('calls are counted with their outcome, and reads are minor lines', () => {
