@@ -69,7 +69,7 @@ export class HollowAgent {
   /** The spec of a pod that the node runs, or should run. */
   specOf(uid: string): PodSpec | undefined {
     const { desired, registry } = this.agent.supervisor;
-    return (desired.get(uid) ?? registry.get(uid)?.actor.getSnapshot().context.pod)?.spec;
+    return (desired.get(uid) ?? registry.podOf(uid))?.spec;
   }
 
   podName(uid: string): string | undefined {

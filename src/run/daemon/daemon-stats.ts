@@ -49,7 +49,7 @@ export class DaemonStats {
       systemGroups: { runtime: node.runtimeCgroups, misc: node.systemCgroups },
       runtime,
       pods: () => pleg.pods(),
-      podOf: (uid) => supervisor.registry.get(uid)?.actor.getSnapshot().context.pod,
+      podOf: (uid) => supervisor.registry.podOf(uid),
       csiFigures: csi && ((volume, path) => csi.stats.of(volume, path)),
       scratchOf: isEmbedded ? ({ sandboxes }) => sandboxes.map(({ id }) => podScratch(id)) : undefined,
     });

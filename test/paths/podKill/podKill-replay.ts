@@ -72,6 +72,7 @@ export class PodKillReplay {
     this.#kills = new PluginPodKills(context, {
       registry: {
         get: (of) => this.#registry.get(of),
+        podOf: (of) => this.#registry.podOf(of),
         kill: (of, options) => this.#killed(of, options),
         isPodTerminationRequested: (of) => this.#registry.isPodTerminationRequested(of),
         isPodKnownTerminated: (of) => this.#registry.isPodKnownTerminated(of),

@@ -69,7 +69,7 @@ export class ClusterAgent implements ClusterParts {
 
   /** A pod that this node runs, also when no source wants it any more. */
   pod(uid: string): Pod | undefined {
-    return this.#core.registry.get(uid)?.actor.getSnapshot().context.pod;
+    return this.#core.registry.podOf(uid);
   }
 
   /** Names the other machine to which the Node object belongs; undefined if it belongs to this one. */

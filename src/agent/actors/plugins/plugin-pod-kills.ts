@@ -33,7 +33,10 @@ import type { PodKills, PodKillView } from './plugin-parts.ts';
 const OBJECT_PATIENCE_SECONDS = 30;
 
 export interface PluginPodKillsParts {
-  readonly registry: Pick<PodRegistry, 'get' | 'kill' | 'isPodTerminationRequested' | 'isPodKnownTerminated'>;
+  readonly registry: Pick<
+    PodRegistry,
+    'get' | 'podOf' | 'kill' | 'isPodTerminationRequested' | 'isPodKnownTerminated'
+  >;
   /** Without it, this node ends all pods itself. */
   readonly api?: KillApi;
   readonly killers: EvictionPluginSettings['killers'];
@@ -201,7 +204,7 @@ export class PluginPodKills implements PodKills {
 
   /** If the pod's object is being deleted, the kill lasts until the object is gone. */
   #ending({ pod, killer }: PodKillContext): PodKillEvent {
-    const known = this.#parts.registry.get(pod.uid)?.actor.getSnapshot().context.pod;
+    const known = this.#parts.registry.podOf(pod.uid);
     const isDeleted = known?.metadata.deletionTimestamp != null;
     return { type: 'ENDING', awaits: isDeleted && killer !== 'SyncPodKill' ? 'Object' : 'Node' };
   }

@@ -63,6 +63,11 @@ export class PodRegistry {
     return this.#entries.get(uid);
   }
 
+  /** The newest object of the pod that its actor has. */
+  podOf(uid: string): Pod | undefined {
+    return this.#entries.get(uid)?.actor.getSnapshot().context.pod;
+  }
+
   entries(): IterableIterator<PodEntry> {
     return this.#entries.values();
   }

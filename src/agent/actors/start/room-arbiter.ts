@@ -1,5 +1,4 @@
 /** Decides which pods have a place on this node. Each pod asks before it first starts, and keeps its place until it has ended. */
-import type { PodEvent } from '../../machines/pod-context.ts';
 import { type Admission, admitPod, admitRunningPod, beyondNode } from '../../policies/admission/admit-pod.ts';
 import type { UsedResources } from '../../policies/admission/used-resources.ts';
 import {
@@ -20,20 +19,7 @@ import type { PodRegistry } from '../pods/pod-registry.ts';
 import { GrowingPods } from './growing-pods.ts';
 import { Preemptions } from './preemptions.ts';
 import { ResourceLedger } from './resource-ledger.ts';
-
-export type RoomAnswer = Extract<
-  PodEvent,
-  { readonly type: 'ADMITTED' | 'SHORT' | 'PREEMPTING' | 'REJECTED' | 'ROOM_FREED' }
->;
-
-interface RoomRequest {
-  readonly pod: Pod;
-  readonly answer: (event: RoomAnswer) => void;
-  /** Aborted when the answer does not matter any more. */
-  readonly asked: AbortController;
-  /** Requests are numbered in their order. */
-  readonly number: number;
-}
+import { type RoomAnswer, type RoomRequest, RoomRequests } from './room-requests.ts';
 
 export interface RoomArbiterParts {
   readonly registry: PodRegistry;
@@ -54,18 +40,16 @@ export class RoomArbiter {
   readonly #ledger = new ResourceLedger();
   /** Pods that ran before this agent: they hold their room, and whether they may stay is still to be decided. */
   readonly #unchecked = new Set<string>();
-  /** The latest request of each pod that has no place, by UID, in the order in which they first asked. */
-  readonly #requests = new Map<string, RoomRequest>();
+  readonly #requests: RoomRequests;
   /** What a pod lacks for which other pods may be ended, by UID. */
   readonly #shortages = new Map<string, Rejection>();
   readonly #preemptions: Preemptions;
-  /** The number of the latest request. */
-  #count = 0;
 
   /** The actors of preemptions are children of the context's parent. */
   constructor(context: ActorContext, parts: RoomArbiterParts) {
     this.#parts = parts;
     const { registry } = parts;
+    this.#requests = new RoomRequests(registry);
     this.#preemptions = new Preemptions(context, {
       podOf: (uid) => this.#requesting(uid),
       facts: ({ metadata }) => this.#planFacts(metadata.uid),
@@ -110,12 +94,12 @@ export class RoomArbiter {
   request(pod: Pod, answer: (event: RoomAnswer) => void): void {
     const { uid } = pod.metadata;
     const isRunning = this.#unchecked.has(uid);
-    const request = this.#newRequest(pod, answer);
+    const request = this.#requests.make(pod, answer);
     if (this.#ledger.has(uid) && !isRunning) {
       answer({ type: 'ADMITTED' });
       return;
     }
-    this.#remember(request);
+    this.#requests.keep(request);
     const shortage = this.#shortages.get(uid);
     if (this.#preemptions.has(uid) && shortage !== undefined) {
       answer({ type: 'SHORT', ...shortage });
@@ -123,7 +107,9 @@ export class RoomArbiter {
     }
     const rejection = this.#admittedByParts(request);
     if (rejection instanceof Promise)
-      void rejection.then((known) => this.#isAwaited(request) && this.#judge(request, isRunning, known));
+      void rejection.then(
+        (known) => this.#requests.isAwaited(request) && this.#judge(request, isRunning, known),
+      );
     else this.#judge(request, isRunning, rejection);
   }
 
@@ -170,23 +156,6 @@ export class RoomArbiter {
     else this.#answer(request, admission);
   }
 
-  #newRequest(pod: Pod, answer: RoomRequest['answer']): RoomRequest {
-    return { pod, answer, asked: new AbortController(), number: ++this.#count };
-  }
-
-  /** An earlier request of the pod gets no answer any more. */
-  #remember(request: RoomRequest): void {
-    const { uid } = request.pod.metadata;
-    this.#requests.get(uid)?.asked.abort();
-    this.#requests.set(uid, request);
-  }
-
-  /** The pod has not asked once more, and has not been told to end meanwhile. */
-  #isAwaited(request: RoomRequest): boolean {
-    const { uid } = request.pod.metadata;
-    return this.#requests.get(uid) === request && !this.#parts.registry.isPodTerminationRequested(uid);
-  }
-
   #answer(request: RoomRequest, admission: Admission): void {
     const isRunning = this.#unchecked.delete(request.pod.metadata.uid);
     if (admission.kind === 'admitted') this.#admit(request);
@@ -202,7 +171,7 @@ export class RoomArbiter {
   ): Promise<void> {
     // Without an answer of the API server, the node as it is known decides.
     const facts = await freshNodeFacts().catch(() => this.#parts.nodeFacts());
-    if (this.#isAwaited(request))
+    if (this.#requests.isAwaited(request))
       this.#answer(
         request,
         this.#decide(request.pod, isRunning, () => facts),
@@ -212,7 +181,7 @@ export class RoomArbiter {
   /** For a pod that was answered SHORT: others are ended for it. Answers PREEMPTING, and in the end ADMITTED or REJECTED. */
   makeRoom(pod: Pod, answer: (event: RoomAnswer) => void): void {
     const { uid } = pod.metadata;
-    this.#remember(this.#newRequest(pod, answer));
+    this.#requests.keep(this.#requests.make(pod, answer));
     if (this.#preemptions.has(uid)) this.#preemptions.tellAgain(uid);
     else this.#preemptions.begin(pod.metadata);
   }
@@ -223,8 +192,7 @@ export class RoomArbiter {
    */
   ended(uid: string): readonly string[] {
     this.#unchecked.delete(uid);
-    this.#requests.get(uid)?.asked.abort();
-    this.#requests.delete(uid);
+    this.#requests.forget(uid);
     this.#shortages.delete(uid);
     this.growing.forget(uid);
     const hadParts = this.#parts.node.withdraw(uid);
@@ -246,26 +214,13 @@ export class RoomArbiter {
   }
 
   stop(): void {
-    for (const { asked } of this.#requests.values()) asked.abort();
+    this.#requests.stop();
     this.#preemptions.stop();
   }
 
-  /**
-   * UIDs of the pods that wait for room: the most important first, then the one that has waited longest. A pod for which
-   * room is being made is not among them.
-   */
+  /** UIDs of the pods that wait for room, the first to be served first. A pod for which room is being made is not among them. */
   #waiting(): readonly string[] {
-    const { registry } = this.#parts;
-    const waiting = [...this.#requests.keys()].filter(
-      (uid) =>
-        !this.#preemptions.has(uid) &&
-        registry
-          .get(uid)
-          ?.actor.getSnapshot()
-          .matches({ Syncing: { Starting: 'AwaitingRoom' } }) === true,
-    );
-    const priorityOf = (uid: string) => podOf(registry, uid)?.spec.priority ?? 0;
-    return waiting.sort((a, b) => priorityOf(b) - priorityOf(a));
+    return this.#requests.waiting().filter((uid) => !this.#preemptions.has(uid));
   }
 
   #decide(pod: Pod, isRunning: boolean, nodeFacts: () => NodeFacts): Admission {
@@ -290,7 +245,7 @@ export class RoomArbiter {
   #admit({ pod, answer }: RoomRequest): void {
     const { uid } = pod.metadata;
     this.#ledger.add(pod);
-    this.#requests.delete(uid);
+    this.#requests.served(uid);
     this.#shortages.delete(uid);
     answer({ type: 'ADMITTED' });
   }
@@ -311,19 +266,17 @@ export class RoomArbiter {
     const shortage = reason === UNEXPECTED_ADMISSION_ERROR ? this.#shortages.get(uid) : undefined;
     const lack = mayFitLater(rejection) ? (shortage ?? { reason, message }) : undefined;
     // Only pods that asked after this one can have been refused because of what it held. If earlier ones asked again too, this would never end.
-    const later = hadParts ? this.#waiting().filter((other) => this.#hasAskedAfter(other, number)) : [];
+    const later = hadParts
+      ? this.#waiting().filter((other) => (this.#requests.get(other)?.number ?? 0) > number)
+      : [];
     answer({ type: 'REJECTED', reason, message, lack });
     this.offer(later);
-  }
-
-  #hasAskedAfter(uid: string, number: number): boolean {
-    return (this.#requests.get(uid)?.number ?? 0) > number;
   }
 
   #admitPreemptor(uid: string): Admission {
     const growth = this.growing.get(uid);
     if (growth !== undefined) return this.growing.admit(growth);
-    const request = this.#wanted(uid);
+    const request = this.#requests.wanted(uid);
     if (request === undefined) return { kind: 'rejected', ...unexpectedAdmissionError('the pod is gone') };
     const admission = this.#decide(request.pod, false, this.#parts.nodeFacts);
     if (admission.kind === 'admitted') this.#admit(request);
@@ -333,22 +286,13 @@ export class RoomArbiter {
   /** A pod whose resize does not fit already has its condition, and runs on, even if its admission is being asked for again. */
   #rejectPreemptor(uid: string, rejection: Rejection): void {
     if (this.growing.forget(uid)) return;
-    const request = this.#wanted(uid);
+    const request = this.#requests.wanted(uid);
     if (request !== undefined) this.#reject(request, rejection, false);
-  }
-
-  /** With the newest version of its pod; undefined for a pod that has been told to end. */
-  #wanted(uid: string): RoomRequest | undefined {
-    const { registry } = this.#parts;
-    const [request, pod] = [this.#requests.get(uid), podOf(registry, uid)];
-    if (request === undefined || pod === undefined || registry.isPodTerminationRequested(uid))
-      return undefined;
-    return { ...request, pod };
   }
 
   /** The pod with what it asks for. */
   #requesting(uid: string): Pod | undefined {
-    return this.growing.get(uid)?.pod ?? podOf(this.#parts.registry, uid);
+    return this.growing.get(uid)?.pod ?? this.#parts.registry.podOf(uid);
   }
 
   #holdersBeside(uid: string): readonly Pod[] {
@@ -372,10 +316,6 @@ export class RoomArbiter {
 
 function rejectionOf({ reason, message }: Rejection): Rejection {
   return { reason, message };
-}
-
-function podOf(registry: PodRegistry, uid: string): Pod | undefined {
-  return registry.get(uid)?.actor.getSnapshot().context.pod;
 }
 
 function gracePeriodSeconds(registry: PodRegistry, uid: string): number {
