@@ -11,7 +11,7 @@ import { type ContainerdBed, type ContainerdOptions, startContainerd } from './c
 import { busyboxImage } from './images.ts';
 import { layoutIn } from './layout.ts';
 import { installPackages } from './packages.ts';
-import { startRegistry } from './registry.ts';
+import { type Registry, startRegistry } from './registry.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from './suite.ts';
 import { mountsBelow, processesOf } from './wipe.ts';
 import { podConfig } from '../runtime-configs.ts';
@@ -163,8 +163,12 @@ describeWithContainerd('a containerd of a test', () => {
       const pull = (user: string) => bed.ctr('images', 'pull', '--plain-http', '--user', user, ref);
       await expect(pull('somebody:wrong')).rejects.toThrow(/401 Unauthorized/);
       await pull('somebody:secret');
-      expect(open.requests('open')).toContain('HEAD /v2/open/manifests/1 200');
-      expect(closed.requests('closed')).toContain('HEAD /v2/closed/manifests/1 401');
+      const logs = (registry: Registry, name: string, status: number) =>
+        waitFor(() => registry.requests(name).includes(`HEAD /v2/${name}/manifests/1 ${status}`), {
+          what: `the log of the registry to have the request for ${name}`,
+        });
+      await logs(open, 'open', 200);
+      await logs(closed, 'closed', 401);
     } finally {
       await Promise.all([open.stop(), closed.stop()]);
     }

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { bundled } from '../../../../scripts/jest/bundled.ts';
+import { processTable } from '../../../../src/embedded/containers/proc.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 import type { VolumeTask } from './volume-task.ts';
 
 const HOOK = pathToFileURL(bundled(new URL('../../../support/die-at-step.ts', import.meta.url))).href;
@@ -30,13 +32,17 @@ interface Ended {
 function startTask(task: VolumeTask, env: Readonly<Record<string, string>> = {}): ChildProcess {
   const flags = ['--import', HOOK, programOf(task)];
   const own = { PATH: process.env.PATH, VOLUME_TASK: JSON.stringify(task), ...env };
-  return spawn(process.execPath, flags, { env: own, stdio: ['ignore', 'ignore', 'pipe'] });
+  // A session of its own: what it has started is found by that.
+  return spawn(process.execPath, flags, { env: own, stdio: ['ignore', 'ignore', 'pipe'], detached: true });
 }
 
+/** A mount or umount that was under way when the process was killed has ended, too. */
 async function end(child: ChildProcess): Promise<Ended> {
   let stderr = '';
   child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   const [status, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  const isAtWork = () => processTable().some(({ sessionId }) => sessionId === child.pid);
+  await waitFor(() => !isAtWork(), { what: 'the commands of the process to end' });
   return { status, signal, stderr };
 }
 

@@ -118,7 +118,8 @@ describeOnContainerd('images', ({ containerd, openBed, closeBeds }) => {
       ],
     });
     await daemon.running('again');
-    expect(registry.requests('always').length).toBeGreaterThan(asked.always);
+    const isPulledAgain = () => registry.requests('always').length > asked.always;
+    await waitFor(isPulledAgain, { what: 'the log of the registry to have the pull' });
     expect(registry.requests('away').length).toBe(asked.away);
   });
 
