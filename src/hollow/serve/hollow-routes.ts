@@ -40,14 +40,12 @@ export interface HollowRoutesParts {
 export function hollowRoutes({ nodeOf, configurationOf }: HollowRoutesParts): readonly Route[] {
   // Made when an agent is first asked: most are never.
   const routes = new WeakMap<HollowAgent, ReadonlyMap<string, Route>>();
-  const all = (node: HollowNode, agent: HollowAgent) => [
-    ...configurationRoutes({ configuration: () => configurationOf(node.name) }),
-    ...agentRoutes(node, agent),
-  ];
   const routesOf = (node: HollowNode | undefined): ReadonlyMap<string, Route> => {
     const agent = node?.agent;
     if (node === undefined || agent === undefined) throw new RequestError(503, 'the node is dead\n');
-    const made = routes.get(agent) ?? new Map(all(node, agent).map((route) => [route.path, route]));
+    const made =
+      routes.get(agent) ??
+      new Map(agentRoutes(node, agent, configurationOf).map((route) => [route.path, route]));
     routes.set(agent, made);
     return made;
   };
@@ -61,10 +59,15 @@ export function hollowRoutes({ nodeOf, configurationOf }: HollowRoutesParts): re
 const nothing = () => Promise.resolve([]);
 
 /** The plan has no disks and no volumes with claims: there are no figures of them. */
-function agentRoutes({ name, machine }: HollowNode, { agent, metrics }: HollowAgent): readonly Route[] {
+function agentRoutes(
+  { name, machine }: HollowNode,
+  { agent, metrics }: HollowAgent,
+  configurationOf: HollowRoutesParts['configurationOf'],
+): readonly Route[] {
   const api = {
     ...servedAgent(agent),
     nodeName: name,
+    configuration: () => configurationOf(name),
     cgroupVersion: () => undefined,
     summary: () => Promise.resolve(machine.use.summary()),
     groupFigures: () => Promise.resolve(machine.groups()),
@@ -76,5 +79,11 @@ function agentRoutes({ name, machine }: HollowNode, { agent, metrics }: HollowAg
     agentCounters: metrics,
     certificateEnds: () => ({ client: undefined, serving: undefined }),
   };
-  return [...healthRoutes(api), ...podRoutes(api), ...statsRoutes(api), ...metricsRoutes(api)];
+  return [
+    ...configurationRoutes(api),
+    ...healthRoutes(api),
+    ...podRoutes(api),
+    ...statsRoutes(api),
+    ...metricsRoutes(api),
+  ];
 }

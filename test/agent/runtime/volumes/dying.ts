@@ -41,9 +41,18 @@ async function end(child: ChildProcess): Promise<Ended> {
   let stderr = '';
   child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   const [status, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
-  const isAtWork = () => processTable().some(({ sessionId }) => sessionId === child.pid);
-  await waitFor(() => !isAtWork(), { what: 'the commands of the process to end' });
+  await waitFor(() => !isAtWork(child.pid ?? 0), { what: 'the commands of the process to end' });
   return { status, signal, stderr };
+}
+
+function isAtWork(session: number): boolean {
+  try {
+    process.kill(-session, 0);
+  } catch {
+    // Most have started nothing that is left: their group is gone.
+    return false;
+  }
+  return processTable().some(({ sessionId }) => sessionId === session);
 }
 
 /** Runs the task to its end, and resolves to its steps on files below the folder. */
