@@ -190,7 +190,8 @@ describe('the monitor', () => {
     const { logFile } = await start(shell('echo pid $$; sleep 1000'));
     const [container, monitor] = [Number(await said(logFile, 'pid')), await monitorPid(rootDir)];
     await runtime.close();
-    await rm(join(rootDir, 'runtime'), { recursive: true });
+    // Until it ends, the monitor may write into it.
+    await rm(join(rootDir, 'runtime'), { recursive: true, maxRetries: 5 });
     await waitFor(() => !isRunning(container) && !isRunning(monitor), { what: 'the end of both' });
   });
 
