@@ -4,13 +4,13 @@ import { resolveServerSettings } from '../agent/config/load-server-settings.ts';
 import { createLogger } from '../agent/server/open-logger.ts';
 import { openHollowFleet } from '../hollow/hollow-fleet.ts';
 import { DEFAULT_PLAN, type HollowPlan, parseHollowPlan } from '../hollow/plan/hollow-plan.ts';
-import { hollowConfiguration } from './hollow-configuration.ts';
 import { HOLLOW_ACTIONS, type ListedNode } from '../hollow/serve/hollow-control.ts';
 import { readProvidedFile } from '../system/files/foreign-file.ts';
 import { endProcess } from '../system/run-command.ts';
 import { onOutputClosed, print } from '../system/terminal.ts';
 import { errorMessage, invalid } from '../types/errors.ts';
 import { withDaemon } from './client/daemon-connection.ts';
+import { hollowConfiguration } from './hollow-configuration.ts';
 import { reportDefects, stopRequest, tightenUmask } from './process-events.ts';
 import { formatTable } from './table.ts';
 

@@ -3,11 +3,11 @@ import {
   VolumeManager,
   type VolumeManagerParts,
 } from '../../../../src/agent/runtime/volumes/volume-manager.ts';
+import { systemClock } from '../../../../src/system/timer.ts';
 import type { AgentContext } from '../../../../src/types/agent-context.ts';
 import type { ApiObjects } from '../../../../src/types/api-objects.ts';
-import type { TimerHandle } from '../../../../src/types/clock.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
-import { silentLogger } from '../../../support/silent-logger.ts';
+import { recorderOf, testContext } from '../../../support/test-context.ts';
 
 const objects = {
   configMap: () => Promise.resolve({ data: { color: 'blue', size: '7' } }),
@@ -16,13 +16,10 @@ const objects = {
 } as unknown as ApiObjects;
 
 const now = () => Date.UTC(2030, 0, 2);
-const clock = { now, setTimeout, clearTimeout: (timer: TimerHandle) => clearTimeout(timer) };
-export const context: AgentContext = {
-  clock,
-  random: () => 0,
-  logger: silentLogger,
-  recorder: { event: () => undefined, nodeEvent: () => undefined },
-};
+export const context: AgentContext = testContext({
+  clock: { ...systemClock, now },
+  recorder: recorderOf({}),
+});
 
 /** A manager of volumes as an agent has it, with objects of a server. */
 export function managerOn(
