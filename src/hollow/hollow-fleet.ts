@@ -3,13 +3,16 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { ApiConnection } from '../agent/actors/cluster/api-connection.ts';
 import { openApiClients } from '../agent/cluster/client/open-api-clients.ts';
 import { KubeconfigCredentials } from '../agent/cluster/credentials/kubeconfig-credentials.ts';
+import type { WatchContext } from '../agent/cluster/watches/reflect.ts';
 import { nodeAddresses } from '../agent/runtime/node/node-addresses.ts';
 import { lockRootDir, type RootLock } from '../agent/runtime/node/root-files.ts';
+import { keyedRandom } from '../simulation/plan/seeded-random.ts';
 import { within } from '../simulation/runtime/chance.ts';
 import { systemClock, Timer } from '../system/timer.ts';
 import type { AgentContext } from '../types/agent-context.ts';
 import type { Logger } from '../types/logger.ts';
 import type { ServerSettings } from '../types/node-settings.ts';
+import { Attacher } from './cluster/attacher.ts';
 import { RequestGate } from './cluster/request-gate.ts';
 import { SharedWatches } from './cluster/shared-watches.ts';
 import type { Fleet } from './node/fleet.ts';
@@ -54,11 +57,14 @@ export class HollowFleet {
   readonly #lock: RootLock;
   readonly #connection: ApiConnection;
   readonly #clients: ReturnType<typeof openApiClients>;
+  readonly #timing: WatchContext;
   readonly #watches: SharedWatches;
   readonly #deaths: Timer[] = [];
+  #attacher: Attacher | undefined;
   #server: HollowServer | undefined;
   #closeControl: (() => Promise<void>) | undefined;
   #isStopping = false;
+  readonly #isOwn = (name: string) => this.nodes.has(name);
 
   constructor(options: HollowOptions, lock: RootLock) {
     const { kubeconfig, logger } = options;
@@ -70,10 +76,8 @@ export class HollowFleet {
     this.#connection = new ApiConnection(this.#context, kubeconfig);
     const credentials = new KubeconfigCredentials(this.#context, kubeconfig);
     this.#clients = openApiClients(credentials, this.#connection, { userAgent: USER_AGENT });
-    this.#watches = new SharedWatches(
-      { ...this.#context, recovered: this.#connection.recoveries },
-      { api: this.#clients.main, isOwn: (name) => this.nodes.has(name) },
-    );
+    this.#timing = { ...this.#context, recovered: this.#connection.recoveries };
+    this.#watches = new SharedWatches(this.#timing, { api: this.#clients.main, isOwn: this.#isOwn });
   }
 
   async open(): Promise<void> {
@@ -105,6 +109,15 @@ export class HollowFleet {
     this.#connection.onChange(({ state }) => {
       if (state === 'Connected') for (const { agent } of this.nodes.values()) agent?.connected();
     });
+    const { csiDrivers: drivers, seed } = plan;
+    if (drivers.some(({ isAttaching }) => isAttaching))
+      this.#attacher = new Attacher(this.#timing, {
+        api,
+        gate,
+        drivers,
+        isOwn: this.#isOwn,
+        random: keyedRandom(seed),
+      });
     this.#closeControl = await openHollowControl(rootDir, this.nodes);
     logger.info({ nodes: count, address, port: ports.get(names[0] ?? '') }, 'Hollow nodes join the cluster');
   }
@@ -123,6 +136,7 @@ export class HollowFleet {
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const death of this.#deaths) death.disarm();
+    this.#attacher?.close();
     await this.#closeControl?.();
     await this.#server?.close();
     await Promise.all(Array.from(this.nodes.values(), (node) => node.stop()));

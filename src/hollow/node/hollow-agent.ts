@@ -12,6 +12,7 @@ import { channelEvent, podConfig } from '../../agent/sources/pod-config.ts';
 import { problemText } from '../../agent/sources/source.ts';
 import { AgentClock } from '../../simulation/node/agent-clock.ts';
 import { AgentCluster } from '../../simulation/node/agent-cluster.ts';
+import type { AgentDrivers } from '../../simulation/node/agent-drivers.ts';
 import { NO_NODE_FAULTS } from '../../simulation/node/node-fault-draws.ts';
 import { simulatedNode } from '../../simulation/node/simulated-node.ts';
 import { evictionConfiguration } from '../../simulation/resources/eviction-rules.ts';
@@ -46,6 +47,7 @@ export class HollowAgent {
   readonly #cluster: AgentCluster;
   readonly #connection: SimulatedConnection;
   readonly #context: ActorContext;
+  readonly #drivers: AgentDrivers | undefined;
   #isAlive = true;
 
   constructor(fleet: Fleet, machine: HollowMachine) {
@@ -62,7 +64,9 @@ export class HollowAgent {
       measurements: this.metrics,
     };
     this.stats = this.#buildStats();
+    this.#drivers = this.#buildDrivers();
     this.agent = this.#buildAgent();
+    this.#drivers?.find();
     this.agent.start();
   }
 
@@ -112,6 +116,7 @@ export class HollowAgent {
       nodeFacts: () => facts,
       conditions: () => this.agent.nodeFacts().conditions,
       uuid: randomUUID,
+      volumesInUse: () => this.agent.csi?.volumesInUse(),
       registration: { nodeLabels: facts.labels, registerWithTaints: plan.taints },
       reported: (simulated) => ({
         ...simulated,
@@ -136,6 +141,20 @@ export class HollowAgent {
       faults: () => NO_STATS_FAULTS,
       nameOf: (uid) => this.podName(uid),
       onMeasure: () => () => undefined,
+    });
+  }
+
+  #buildDrivers(): AgentDrivers | undefined {
+    const { facts, drivers } = this.#machine;
+    return drivers?.forAgent(this.#context, {
+      cluster: {
+        api: this.#clients,
+        ownNode: () => this.#cluster.node(),
+        writtenNode: () => this.#cluster.writtenNode(),
+      },
+      nodeName: facts.name,
+      objects: this.#cluster.objects,
+      isAlive: () => this.#isAlive,
     });
   }
 
@@ -174,6 +193,7 @@ export class HollowAgent {
       },
       objectChanges: this.#cluster.objects.changes,
       cluster: (core) => this.#cluster.join(core),
+      ...this.#drivers?.options,
     });
   }
 
@@ -199,7 +219,9 @@ export class HollowAgent {
         clock: this.#clock,
         objects,
         isAlive: () => this.#isAlive,
+        drivers: this.#drivers?.subsystems ?? [],
       }),
+      ...this.#drivers?.parts,
       start: () => undefined,
       stop: () => Promise.resolve(),
     };

@@ -19,6 +19,7 @@ import { systemClock } from '../../system/timer.ts';
 import type { PodSpec } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { ContainerEnd, HollowPlan } from '../plan/hollow-plan.ts';
+import { HollowDrivers } from './hollow-drivers.ts';
 import { hollowProgram } from './hollow-programs.ts';
 import { hollowGroups } from './hollow-groups.ts';
 import { HollowUse } from './hollow-use.ts';
@@ -37,6 +38,8 @@ export class HollowMachine {
   readonly rules: EvictionRules;
   readonly random: KeyedRandom;
   readonly disk: SimulatedDisk = new Map();
+  /** Undefined without drivers in the plan: pods do not wait for their claims. */
+  readonly drivers: HollowDrivers | undefined;
   /** The pods that must not start again, as the disk has them. */
   readonly endedPods: { stored: readonly EndedPod[] } = { stored: [] };
   /** For those who look at the machine from outside. */
@@ -62,6 +65,8 @@ export class HollowMachine {
       maxPodGracePeriodSeconds: 0,
       pressureTransitionPeriodMs: 300_000,
     };
+    const { csiDrivers } = plan;
+    this.drivers = csiDrivers.length > 0 ? new HollowDrivers(name, csiDrivers, this.random) : undefined;
     this.runtime = this.#buildRuntime();
     this.console = this.runtime.connect();
     const { uses, growing, bytesPerSecond } = plan.memory;
@@ -128,6 +133,7 @@ export class HollowMachine {
 
   powerOn(): void {
     this.#boots += 1;
+    this.drivers?.powerOn();
     this.runtime.comeUp();
   }
 

@@ -1,10 +1,10 @@
 /** Reads and checks the plan file: the size of hollow nodes, and what happens on them. */
 import { parse } from 'yaml';
-import { parseDuration } from '../../agent/policies/formats/duration.ts';
-import { parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
 import { CONTAINERD_LATENCIES, type Latencies, type Range } from '../../simulation/runtime/chance.ts';
 import { errorMessage, invalid } from '../../types/errors.ts';
 import type { Taint } from '../../types/kubernetes.ts';
+import { csiDriversOf, type HollowCsiDriver } from './csi-drivers.ts';
+import { PlanField } from './plan-field.ts';
 
 /** Something that happens to a share of all containers, at some time after their start. */
 export interface ContainerEnd {
@@ -40,12 +40,16 @@ export interface HollowPlan {
   };
   /** Undefined: nodes die only by command. */
   readonly deaths: { readonly everyMs: Range; readonly downMs: Range } | undefined;
+  /** They run on each node. */
+  readonly csiDrivers: readonly HollowCsiDriver[];
 }
 
 const DEFAULT_CAPACITY = { cpu: '8', memory: '32Gi', pods: '110', 'ephemeral-storage': '100Gi' };
 const MINUTE_MS = 60_000;
 const MI = 2 ** 20;
 const NEVER = { share: 0, afterMs: [MINUTE_MS, 10 * MINUTE_MS] as const };
+
+const CALLS = Object.keys(CONTAINERD_LATENCIES) as readonly (keyof Latencies)[];
 
 export const DEFAULT_PLAN: HollowPlan = {
   seed: 1,
@@ -61,6 +65,7 @@ export const DEFAULT_PLAN: HollowPlan = {
   cpu: { uses: [0.1, 0.3, 0.6] },
   memory: { uses: [0.3, 0.6, 0.9], growing: 0, bytesPerSecond: MI },
   deaths: undefined,
+  csiDrivers: [],
 };
 
 /** Throws `InvalidArgument` for what is no plan. The message names the file and the field. */
@@ -71,7 +76,7 @@ export function parseHollowPlan(text: string, file: string): HollowPlan {
   } catch (error) {
     throw invalid(`${file}: ${errorMessage(error)}`);
   }
-  const root = new Field(value ?? {}, file, []);
+  const root = new PlanField(value ?? {}, file, []);
   const { fields } = root.members([
     'seed',
     'names',
@@ -86,6 +91,7 @@ export function parseHollowPlan(text: string, file: string): HollowPlan {
     'cpu',
     'memory',
     'deaths',
+    'csiDrivers',
   ]);
   const base = DEFAULT_PLAN;
   return {
@@ -94,7 +100,7 @@ export function parseHollowPlan(text: string, file: string): HollowPlan {
     labels: fields.labels?.texts() ?? base.labels,
     taints: fields.taints?.items().map(taintOf) ?? base.taints,
     capacity: { ...base.capacity, ...fields.capacity?.quantities() },
-    calls: { ...base.calls, ...fields.calls?.latencies(Object.keys(base.calls)) },
+    calls: { ...base.calls, ...fields.calls?.latencies(CALLS) },
     callFailures: fields.callFailures?.share() ?? base.callFailures,
     crashes: endOf(fields.crashes, base.crashes, ['exitCode']),
     outOfMemory: endOf(fields.outOfMemory, base.outOfMemory, []),
@@ -102,10 +108,11 @@ export function parseHollowPlan(text: string, file: string): HollowPlan {
     cpu: { uses: usesOf(fields.cpu?.members(['uses']).fields.uses) ?? base.cpu.uses },
     memory: memoryOf(fields.memory),
     deaths: deathsOf(fields.deaths),
+    csiDrivers: fields.csiDrivers ? csiDriversOf(fields.csiDrivers) : base.csiDrivers,
   };
 }
 
-function taintOf(field: Field): Taint {
+function taintOf(field: PlanField): Taint {
   const { fields } = field.members(['key', 'value', 'effect']);
   const key = fields.key?.text();
   const effect = fields.effect?.oneOf(['NoSchedule', 'PreferNoSchedule', 'NoExecute']);
@@ -114,7 +121,11 @@ function taintOf(field: Field): Taint {
   return { key, effect, value };
 }
 
-function endOf(field: Field | undefined, base: ContainerEnd, others: readonly 'exitCode'[]): ContainerEnd {
+function endOf(
+  field: PlanField | undefined,
+  base: ContainerEnd,
+  others: readonly 'exitCode'[],
+): ContainerEnd {
   const { fields } = field?.members(['share', 'after', ...others]) ?? { fields: {} };
   return {
     share: fields.share?.share() ?? base.share,
@@ -123,7 +134,7 @@ function endOf(field: Field | undefined, base: ContainerEnd, others: readonly 'e
   };
 }
 
-function probeFailuresOf(field: Field | undefined): HollowPlan['probeFailures'] {
+function probeFailuresOf(field: PlanField | undefined): HollowPlan['probeFailures'] {
   const base = DEFAULT_PLAN.probeFailures;
   const { fields } = field?.members(['share', 'window']) ?? { fields: {} };
   return {
@@ -132,7 +143,7 @@ function probeFailuresOf(field: Field | undefined): HollowPlan['probeFailures'] 
   };
 }
 
-function memoryOf(field: Field | undefined): HollowPlan['memory'] {
+function memoryOf(field: PlanField | undefined): HollowPlan['memory'] {
   const base = DEFAULT_PLAN.memory;
   const { fields } = field?.members(['uses', 'growing', 'perSecond']) ?? { fields: {} };
   return {
@@ -142,142 +153,13 @@ function memoryOf(field: Field | undefined): HollowPlan['memory'] {
   };
 }
 
-function usesOf(field: Field | undefined): readonly number[] | undefined {
+function usesOf(field: PlanField | undefined): readonly number[] | undefined {
   return field?.items().map((one) => one.number());
 }
 
-function deathsOf(field: Field | undefined): HollowPlan['deaths'] {
+function deathsOf(field: PlanField | undefined): HollowPlan['deaths'] {
   if (field === undefined) return undefined;
   const { fields } = field.members(['every', 'down']);
   const everyMs = fields.every?.range() ?? field.fail('needs every, such as [30m, 2h]');
   return { everyMs, downMs: fields.down?.range() ?? [MINUTE_MS, 5 * MINUTE_MS] };
 }
-
-type Fields = Readonly<Partial<Record<string, Field>>>;
-
-/** A value of the plan with its place. */
-class Field {
-  readonly #value: unknown;
-  readonly #file: string;
-  readonly #path: readonly (string | number)[];
-
-  constructor(value: unknown, file: string, path: readonly (string | number)[]) {
-    this.#value = value;
-    this.#file = file;
-    this.#path = path;
-  }
-
-  fail(problem: string): never {
-    const path = this.#path.map((part) => (typeof part === 'number' ? `[${String(part)}]` : `.${part}`));
-    const place = path.join('').replace(/^\./u, '');
-    throw invalid([this.#file, place, problem].filter((part) => part !== '').join(': '));
-  }
-
-  /** Those that are set. Others than the named ones are refused. */
-  members(names: readonly string[]): { readonly fields: Fields } {
-    const entries = this.#entries();
-    const unknown = entries.find(([name]) => !names.includes(name));
-    if (unknown !== undefined) unknown[1].fail(`is not known here; known are ${names.join(', ')}`);
-    return { fields: Object.fromEntries(entries) };
-  }
-
-  items(): readonly Field[] {
-    if (!Array.isArray(this.#value)) this.fail('is not a list');
-    const items = this.#value as readonly unknown[];
-    if (items.length === 0) this.fail('is empty');
-    return items.map((item, index) => new Field(item, this.#file, [...this.#path, index]));
-  }
-
-  text(): string {
-    return typeof this.#value === 'string' ? this.#value : this.fail('is not a text');
-  }
-
-  texts(): Readonly<Record<string, string>> {
-    return Object.fromEntries(this.#entries().map(([name, field]) => [name, field.text()]));
-  }
-
-  oneOf(choices: readonly string[]): string {
-    const text = this.text();
-    return choices.includes(text) ? text : this.fail(`"${text}" is none of ${choices.join(', ')}`);
-  }
-
-  namePrefix(): string {
-    const text = this.text();
-    return /^[a-z0-9]([-a-z0-9]{0,40})$/u.test(text)
-      ? text
-      : this.fail(`"${text}" cannot begin the name of a node: up to 41 lower case letters, digits and "-"`);
-  }
-
-  number(): number {
-    const value = this.#value;
-    return typeof value === 'number' && value >= 0 && value < Infinity
-      ? value
-      : this.fail('is not a number from 0 on');
-  }
-
-  wholeNumber(max: number): number {
-    const value = this.#value;
-    if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max) return value as number;
-    return this.fail(`is not a whole number from 0 to ${String(max)}`);
-  }
-
-  share(): number {
-    const value = this.#value;
-    if (typeof value === 'number' && value >= 0 && value <= 1) return value;
-    return this.fail('is not a number from 0 to 1');
-  }
-
-  duration(): number {
-    const ms = typeof this.#value === 'string' ? parseDuration(this.#value) : undefined;
-    return ms !== undefined && ms > 0 && ms <= MAX_DURATION_MS
-      ? Math.ceil(ms)
-      : this.fail('is not a duration such as 500ms, 30s or 2h, of a week at most');
-  }
-
-  /** `[30s, 5m]`, or one duration. */
-  range(): Range {
-    if (!Array.isArray(this.#value)) {
-      const always = this.duration();
-      return [always, always];
-    }
-    const items = this.items();
-    const [from, to] = items.map((item) => item.duration());
-    if (from === undefined || to === undefined || items.length !== 2) this.fail('has not two durations');
-    if (from > to) this.fail('begins after its end');
-    return [from, to];
-  }
-
-  latencies(names: readonly string[]): Latencies {
-    this.members(names);
-    return Object.fromEntries(this.#entries().map(([name, field]) => [name, field.range()]));
-  }
-
-  bytes(): number {
-    return Number(quantityValue(parseQuantity(this.#quantity())));
-  }
-
-  quantities(): Readonly<Record<string, string>> {
-    return Object.fromEntries(this.#entries().map(([name, field]) => [name, field.#quantity()]));
-  }
-
-  #quantity(): string {
-    const value = this.#value;
-    if (typeof value !== 'string' && typeof value !== 'number') this.fail('is not a quantity such as 16Gi');
-    try {
-      parseQuantity(value);
-    } catch (error) {
-      this.fail(errorMessage(error));
-    }
-    return String(value);
-  }
-
-  #entries(): readonly (readonly [string, Field])[] {
-    const value = this.#value;
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) this.fail('is not a map');
-    return Object.entries(value).map(
-      ([name, member]) => [name, new Field(member, this.#file, [...this.#path, name])] as const,
-    );
-  }
-}
-
-const MAX_DURATION_MS = 7 * 24 * 60 * MINUTE_MS;

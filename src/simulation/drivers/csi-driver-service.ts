@@ -2,7 +2,6 @@
 import { dirname } from 'node:path';
 import type { PublishRequest, StageRequest } from '../../agent/runtime/volumes/csi/csi-messages.ts';
 import { StateletError } from '../../types/errors.ts';
-import type { CsiDriverPlan } from './csi-plan.ts';
 import type { DriverService } from './driver-process.ts';
 import type { SimulatedVolumeDisk } from './simulated-volume-disk.ts';
 
@@ -17,19 +16,31 @@ export interface CsiWitness {
   unstages(volume: string): void;
 }
 
+/** What the driver tells of itself. */
+export interface CsiDriverTraits {
+  readonly name: string;
+  readonly isStaging: boolean;
+  /** Default: `node`. */
+  readonly nodeId?: string;
+  /** Undefined: no limit. */
+  readonly maxVolumes?: number | undefined;
+  /** Undefined: its volumes can be used on each node. */
+  readonly topology?: Readonly<Record<string, string>> | undefined;
+}
+
 type NodeRequest = Partial<PublishRequest & StageRequest>;
 
 export class CsiDriverService implements DriverService {
   readonly type = 'CSIPlugin';
   readonly name: string;
   readonly versions = ['1.5.0'];
-  readonly #plan: CsiDriverPlan;
+  readonly #traits: CsiDriverTraits;
   readonly #disk: SimulatedVolumeDisk;
-  readonly #witness: CsiWitness;
+  readonly #witness: CsiWitness | undefined;
 
-  constructor(plan: CsiDriverPlan, disk: SimulatedVolumeDisk, witness: CsiWitness) {
-    this.name = plan.name;
-    this.#plan = plan;
+  constructor(traits: CsiDriverTraits, disk: SimulatedVolumeDisk, witness?: CsiWitness) {
+    this.name = traits.name;
+    this.#traits = traits;
     this.#disk = disk;
     this.#witness = witness;
   }
@@ -41,8 +52,8 @@ export class CsiDriverService implements DriverService {
 
   asked(method: string, request: unknown): void {
     const { targetPath = '', stagingPath = '' } = request as NodeRequest;
-    if (method === 'NodeStageVolume') this.#witness.asked(stagingPath);
-    if (method === 'NodePublishVolume') this.#witness.asked(targetPath);
+    if (method === 'NodeStageVolume') this.#witness?.asked(stagingPath);
+    if (method === 'NodePublishVolume') this.#witness?.asked(targetPath);
   }
 
   carryOut(method: string, request: unknown): unknown {
@@ -51,24 +62,24 @@ export class CsiDriverService implements DriverService {
     const { mounts } = this.#disk;
     switch (method) {
       case 'NodeGetInfo':
-        return { nodeId: 'node', maxVolumes: 0, topology: undefined };
+        return this.#info();
       case 'NodeGetCapabilities':
-        return { capabilities: this.#plan.isStaging ? [{ rpc: { type: 'STAGE_UNSTAGE_VOLUME' } }] : [] };
+        return { capabilities: this.#traits.isStaging ? [{ rpc: { type: 'STAGE_UNSTAGE_VOLUME' } }] : [] };
       case 'NodeStageVolume':
         if (!this.#disk.folders.has(stagingPath)) throw missing(stagingPath);
-        this.#witness.stages(volume);
+        this.#witness?.stages(volume);
         mounts.set(stagingPath, volume);
         return {};
       case 'NodePublishVolume':
         this.#publish(volume, targetPath);
         return {};
       case 'NodeUnpublishVolume':
-        this.#witness.unpublishes(volume, targetPath);
+        this.#witness?.unpublishes(volume, targetPath);
         mounts.delete(targetPath);
         this.#disk.folders.delete(targetPath);
         return {};
       case 'NodeUnstageVolume':
-        this.#witness.unstages(volume);
+        this.#witness?.unstages(volume);
         mounts.delete(stagingPath);
         return {};
       default:
@@ -76,9 +87,14 @@ export class CsiDriverService implements DriverService {
     }
   }
 
+  #info(): object {
+    const { nodeId = 'node', maxVolumes = 0, topology } = this.#traits;
+    return { nodeId, maxVolumes, topology: topology && { segments: topology } };
+  }
+
   #publish(volume: string, target: string): void {
     if (!this.#disk.folders.has(dirname(target))) throw missing(dirname(target));
-    this.#witness.publishes(volume, target);
+    this.#witness?.publishes(volume, target);
     this.#disk.mkdir(target);
     this.#disk.mounts.set(target, volume);
   }

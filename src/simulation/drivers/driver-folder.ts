@@ -9,7 +9,7 @@ export interface DriverFolderOptions {
   readonly services: readonly DriverService[];
   readonly world: DriverWorld;
   readonly clock: Clock;
-  readonly tell: (what: string) => void;
+  readonly tell?: (what: string) => void;
 }
 
 /** One agent, as the folder knows it. `clock`: fires no timer once the agent is dead. */
@@ -53,8 +53,8 @@ export class DriverFolder {
     return process && this.#registered.get(process);
   }
 
-  /** From now on no driver misbehaves: drivers that did are replaced by others. */
-  calm(): void {
+  /** The processes of all drivers end, and others appear. */
+  restart(): void {
     for (const service of this.#options.services) {
       this.#there.get(service)?.die();
       this.#appears(service);
@@ -79,7 +79,7 @@ export class DriverFolder {
     const key = this.#key(service.name);
     const process = new DriverProcess({ service, key, world, clock, underWay });
     this.#there.set(service, process);
-    tell(`the driver ${service.name} appears: ${process.character}`);
+    tell?.(`the driver ${service.name} appears: ${process.character}`);
     this.#registers(process);
     if (world.misbehaves())
       clock.setTimeout(
@@ -95,7 +95,7 @@ export class DriverFolder {
     if (!world.misbehaves() || !process.isAlive) return;
     process.die();
     this.#there.delete(service);
-    tell(`the driver ${service.name} dies`);
+    tell?.(`the driver ${service.name} dies`);
     const awayMs = drawnMs(AWAY_MS, process.draw('away'), process.draw('share'));
     clock.setTimeout(() => {
       if (world.misbehaves()) this.#appears(service);

@@ -4,11 +4,19 @@ import type { Clock } from '../../types/clock.ts';
 import { type ErrorKind, StateletError } from '../../types/errors.ts';
 import { pick } from '../plugins/plugins-plan.ts';
 import type { KeyedRandom } from '../resources/growth.ts';
+import { type Range, within } from '../runtime/chance.ts';
 
 /** What drivers know of the simulation, and whether they may misbehave. */
 export interface DriverWorld {
   readonly random: KeyedRandom;
   readonly misbehaves: () => boolean;
+  /** How long a call takes, and which share of calls fails, from 0 to 1, where drivers do not misbehave. Default: up to 50 ms; none. */
+  readonly habits?: (driver: string, method: string) => CallHabits | undefined;
+}
+
+export interface CallHabits {
+  readonly ms: Range | undefined;
+  readonly failures: number;
 }
 
 /** The work of a driver, however its processes behave. */
@@ -110,12 +118,14 @@ export class DriverProcess {
       this.onDeath.delete(died);
       for (const subject of subjects) underWay.delete(subject);
     };
+    const { ms, failures } = world.habits?.(this.service.name, method) ?? { ms: undefined, failures: 0 };
+    const fails = failures > 0 && this.draw('fails') < failures;
     const timer = clock.setTimeout(
       () => {
         over();
-        this.#land(method, request, { isBad, hangs, answer });
+        this.#land(method, request, { isBad, hangs, fails, answer });
       },
-      1 + Math.floor(longestMs * this.draw('ms')),
+      ms === undefined ? 1 + Math.floor(longestMs * this.draw('ms')) : within(ms, this.draw('ms')),
     );
     const died = () => {
       clock.clearTimeout(timer);
@@ -131,12 +141,13 @@ export class DriverProcess {
     call: {
       readonly isBad: boolean;
       readonly hangs: boolean;
+      readonly fails: boolean;
       readonly answer: (error: Error | undefined, value?: unknown) => void;
     },
   ): void {
-    const { isBad, hangs, answer } = call;
+    const { isBad, hangs, fails, answer } = call;
     const failure = () => new StateletError(pick(CODES, this.draw('code')), 'the driver fails');
-    if (isBad && this.character === 'failing') {
+    if (fails || (isBad && this.character === 'failing')) {
       answer(failure());
       return;
     }

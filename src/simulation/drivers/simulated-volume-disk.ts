@@ -15,7 +15,7 @@ export interface SimulatedVolumeDiskOptions {
   /** Whether the agent dies while it writes. */
   readonly mayDie: () => boolean;
   readonly killAgent: () => void;
-  readonly witness: MountWitness;
+  readonly witness?: MountWitness;
 }
 
 const DIES_AT_WRITE = 0.02;
@@ -87,14 +87,14 @@ export class SimulatedVolumeDisk {
 
   #unmountBelow(folder: string): void {
     for (const mount of [...this.mounts.keys()].filter((path) => isBelow(path, folder))) {
-      this.#options.witness.unmountedByAgent(mount);
+      this.#options.witness?.unmountedByAgent(mount);
       this.mounts.delete(mount);
     }
   }
 
   #removeTree(folder: string): void {
     const mount = [...this.mounts.keys()].find((path) => isBelow(path, folder));
-    if (mount !== undefined) this.#options.witness.removedBelow(mount, folder);
+    if (mount !== undefined) this.#options.witness?.removedBelow(mount, folder);
     for (const path of this.below(folder)) {
       this.folders.delete(path);
       this.files.delete(path);

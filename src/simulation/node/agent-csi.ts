@@ -11,6 +11,7 @@ import { VolumeManager } from '../../agent/runtime/volumes/volume-manager.ts';
 import type { Dial } from '../../system/grpc/grpc-client.ts';
 import type { AgentContext } from '../../types/agent-context.ts';
 import type { Pod } from '../../types/kubernetes.ts';
+import type { Volume } from '../../agent/policies/volumes/volume-source.ts';
 import type { DriverFolder } from '../drivers/driver-folder.ts';
 import { SIMULATED_ROOT } from '../drivers/open-host-drivers.ts';
 import type { SimulatedVolumeDisk } from '../drivers/simulated-volume-disk.ts';
@@ -22,6 +23,8 @@ export interface AgentCsiOptions {
   readonly nodeName: string;
   readonly objects: ServerObjects;
   readonly isAlive: () => boolean;
+  /** Whether a driver sets the volume up. Undefined: it does so for all volumes of `csi` and of claims. */
+  readonly isOfDriver?: ((pod: Pod, volume: Volume) => Promise<boolean>) | undefined;
 }
 
 export interface AgentCsi {
@@ -31,10 +34,11 @@ export interface AgentCsi {
 }
 
 export function agentCsi(context: AgentContext, options: AgentCsiOptions): AgentCsi {
-  const { disk: ofHost, nodeName, objects, isAlive } = options;
+  const { disk: ofHost, nodeName, objects, isAlive, isOfDriver } = options;
   const disk = ofHost.forAgent(isAlive);
   const node = new CsiNode(context, { rootDir: SIMULATED_ROOT, nodeName, objects, storage: objects, disk });
-  const claims = new ClaimedVolumes({ objects, nodeLabels: () => ({}), disk });
+  const nodeLabels = () => options.cluster.ownNode()?.metadata.labels ?? {};
+  const claims = new ClaimedVolumes({ objects, nodeLabels, disk });
   const volumes = new VolumeManager(context, {
     rootDir: SIMULATED_ROOT,
     allocatable: {},
@@ -47,16 +51,16 @@ export function agentCsi(context: AgentContext, options: AgentCsiOptions): Agent
   const dial: Dial = (_, socket) => folder.connect(socket, context.clock);
   return {
     node,
-    subsystem: subsystemOf(volumes),
+    subsystem: subsystemOf(volumes, isOfDriver),
     open: (core) => openCsi(core, { csi: node, cluster, nodeName, dial }),
   };
 }
 
-function subsystemOf(volumes: VolumeManager): PodSubsystem {
+function subsystemOf(volumes: VolumeManager, isOfDriver: AgentCsiOptions['isOfDriver']): PodSubsystem {
   return {
     name: 'CSI volumes',
     prepare: async (pod, signal) => {
-      const own = withCsiAlone(pod);
+      const own = isOfDriver ? await withVolumes(pod, isOfDriver) : withCsiAlone(pod);
       if (own.spec.volumes?.length === 0) return;
       await volumes.mountPod(own, signal).catch((error: unknown) => {
         throw new PrepareError('FailedMount', error, true);
@@ -74,4 +78,10 @@ function withCsiAlone(pod: Pod): Pod {
     ({ csi, persistentVolumeClaim }) => csi !== undefined || persistentVolumeClaim !== undefined,
   );
   return { ...pod, spec: { ...pod.spec, volumes } };
+}
+
+async function withVolumes(pod: Pod, isOfDriver: NonNullable<AgentCsiOptions['isOfDriver']>): Promise<Pod> {
+  const { volumes: all = [] } = pod.spec;
+  const are = await Promise.all(all.map((volume) => isOfDriver(pod, volume)));
+  return { ...pod, spec: { ...pod.spec, volumes: all.filter((_, index) => are[index]) } };
 }

@@ -1,26 +1,30 @@
 /** The parts of a simulated agent for CSI and DRA drivers. */
-import type { CsiDeps } from '../../agent/actors/volumes/open-csi.ts';
 import type { NodeAgentOptions } from '../../agent/actors/node/node-agent-options.ts';
-import type { ServerObjects } from '../../agent/cluster/objects/server-objects.ts';
 import type { PluginHandlers } from '../../agent/plugins/registration/plugin-handler.ts';
 import { CLAIMS_FILE } from '../../agent/runtime/dra/claims-file.ts';
 import type { NodeParts, NodeView, PodSubsystem } from '../../agent/runtime/node/pod-node.ts';
 import type { AgentContext } from '../../types/agent-context.ts';
-import type { HostDrivers } from '../drivers/host-drivers.ts';
-import { type AgentCsi, agentCsi } from './agent-csi.ts';
+import type { DriverFolder } from '../drivers/driver-folder.ts';
+import type { SimulatedVolumeDisk } from '../drivers/simulated-volume-disk.ts';
+import type { StateFiles } from '../placement/state-files.ts';
+import { type AgentCsi, type AgentCsiOptions, agentCsi } from './agent-csi.ts';
 import { type AgentDra, agentDra } from './agent-dra.ts';
 
-export interface AgentDriversOptions {
-  readonly host: HostDrivers;
-  readonly cluster: CsiDeps['cluster'];
-  readonly nodeName: string;
-  readonly objects: ServerObjects;
-  readonly isAlive: () => boolean;
+/** What outlives the agent. */
+interface DriversOfHost {
+  readonly folder: DriverFolder;
+  /** Undefined for a node without drivers of the kind. */
+  readonly csi?: { readonly disk: SimulatedVolumeDisk } | undefined;
+  readonly dra?: { readonly files: StateFiles } | undefined;
+}
+
+export interface AgentDriversOptions extends Omit<AgentCsiOptions, 'disk' | 'folder'> {
+  readonly host: DriversOfHost;
 }
 
 export class AgentDrivers {
   readonly #context: AgentContext;
-  readonly #host: HostDrivers;
+  readonly #host: DriversOfHost;
   readonly #csi: AgentCsi | undefined;
   readonly #dra: AgentDra | undefined;
   readonly #handlers: PluginHandlers[] = [];

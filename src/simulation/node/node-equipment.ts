@@ -100,7 +100,7 @@ export class NodeEquipment {
   /** From now on plugins and drivers do not misbehave. */
   calm(): void {
     this.devices?.folder.calm();
-    this.drivers?.folder.calm();
+    this.drivers?.folder.restart();
   }
 
   #openDevices(plan: DevicesPlan): HostDevices {

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { CSINode, PersistentVolumeClaim, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
 import { loopsBelow, makeBlockDevice, removeBlockDevices } from '../../support/block-devices.ts';
+import { boundClaim, volumeOf } from '../../support/bound-claim.ts';
 import { describeInBrowser } from '../../support/browser.ts';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { mountsBelow } from '../../support/containerd/wipe.ts';
@@ -47,35 +48,10 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
     });
   /** A bound claim with its volume. */
   const bound = async (name: string, csi: object = {}, volumeMode = 'Filesystem') => {
-    const storageClassName = '';
-    const size = { storage: '1Gi' };
-    const accessModes = ['ReadWriteOnce'];
     const handle = `handle of ${name}`;
     mkdirSync(join(storage, handle), { recursive: true });
-    await cluster.controlPlane.apply({
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: { name },
-      spec: {
-        accessModes,
-        storageClassName,
-        volumeMode,
-        volumeName: `pv-${name}`,
-        resources: { requests: size },
-      },
-    });
-    const path = `/api/v1/namespaces/default/persistentvolumeclaims/${name}`;
-    const { metadata } = (await cluster.controlPlane.read<Pod>(path)) ?? {};
-    const claimRef = { kind: 'PersistentVolumeClaim', namespace: 'default', name, uid: metadata?.uid };
-    const source = { driver: DRIVER, volumeHandle: handle, ...csi };
-    const spec = { capacity: size, accessModes, storageClassName, volumeMode, claimRef, csi: source };
-    await cluster.controlPlane.apply({
-      apiVersion: 'v1',
-      kind: 'PersistentVolume',
-      metadata: { name: `pv-${name}` },
-      spec,
-    });
-    await cluster.controlPlane.patch(`${path}/status`, { status: { phase: 'Bound', accessModes } });
+    const source = { csi: { driver: DRIVER, volumeHandle: handle, ...csi } };
+    await boundClaim(cluster.controlPlane, name, { source, volumeMode });
     return handle;
   };
   const mounting = (name: string, volume: object, fields: Partial<PodSpec> = {}) =>
@@ -96,7 +72,7 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
       apiVersion: 'storage.k8s.io/v1',
       kind: 'VolumeAttachment',
       metadata: { name },
-      spec: { attacher: driver, nodeName: NODE_NAME, source: { persistentVolumeName: `pv-${claim}` } },
+      spec: { attacher: driver, nodeName: NODE_NAME, source: { persistentVolumeName: volumeOf(claim) } },
     });
     await cluster.controlPlane.patch(`${IN_STORAGE}/volumeattachments/${name}/status`, { status });
   };

@@ -3,16 +3,28 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Node, Pod } from '../../../src/types/kubernetes.ts';
+import type { CSINode, Node, Pod, VolumeAttachment } from '../../../src/types/kubernetes.ts';
+import { attachmentName } from '../../../src/agent/runtime/volumes/csi/csi-names.ts';
 import type { Summary } from '../../../src/types/stats.ts';
+import { boundClaim, volumeOf } from '../../support/bound-claim.ts';
 import { cli, startCli } from '../../support/cli.ts';
 import { describeOnControlPlane } from '../../support/control-plane.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const NODES = ['hollow-1', 'hollow-2', 'hollow-3'];
 /** A container uses what it requests, and a node of 1 GiB has less than 100 MiB left with one of 800. */
-const PLAN =
-  'capacity: { memory: 1Gi, pods: 20 }\ntaints: [{ key: hollow, value: yes, effect: PreferNoSchedule }]\nmemory: { uses: [1] }\ncpu: { uses: [0.5] }\ncalls: { PullImage: 20ms }\n';
+const PLAN = `
+capacity: { memory: 1Gi, pods: 20 }
+taints: [{ key: hollow, value: yes, effect: PreferNoSchedule }]
+memory: { uses: [1] }
+cpu: { uses: [0.5] }
+calls: { PullImage: 20ms }
+csiDrivers:
+  - name: disks.csi.test
+    maxVolumes: 7
+    topology: { zone.csi.test: a }
+    calls: { ControllerPublishVolume: 20ms, NodeStageVolume: 20ms }
+`;
 const POD = { apiVersion: 'v1', kind: 'Pod' };
 
 describeOnControlPlane('hollow nodes', (controlPlane) => {
@@ -195,6 +207,79 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     await create('job', { restartPolicy: 'Never', containers }, 'hollow-2');
     const { status } = await podIs('job', 'over', (pod) => pod.status?.phase === 'Failed');
     expect(status?.containerStatuses?.[0]?.state?.terminated).toMatchObject({ exitCode: 4 });
+  });
+
+  test('have the CSI drivers of the plan, which take the volumes of their pods', async () => {
+    const storage = '/apis/storage.k8s.io/v1';
+    const csiNode = await waitFor(
+      async () => {
+        const found = await controlPlane.read<CSINode>(`${storage}/csinodes/hollow-2`);
+        return found?.spec.drivers.length === 1 && found;
+      },
+      { what: 'the driver to be registered' },
+    );
+    expect(csiNode.spec.drivers).toEqual([
+      {
+        name: 'disks.csi.test',
+        nodeID: 'hollow-2',
+        topologyKeys: ['zone.csi.test'],
+        allocatable: { count: 7 },
+      },
+    ]);
+    const source = { csi: { driver: 'disks.csi.test', volumeHandle: 'disk-1' } };
+    await boundClaim(controlPlane, 'disk', { source });
+    await boundClaim(controlPlane, 'folder', { source: { nfs: { server: 'nfs.test', path: '/' } } });
+    await create(
+      'stored',
+      {
+        containers: [
+          {
+            name: 'main',
+            image: 'nginx',
+            volumeMounts: [
+              { name: 'disk', mountPath: '/disk' },
+              { name: 'folder', mountPath: '/folder' },
+            ],
+          },
+        ],
+        volumes: [
+          { name: 'disk', persistentVolumeClaim: { claimName: 'disk' } },
+          { name: 'folder', persistentVolumeClaim: { claimName: 'folder' } },
+        ],
+      },
+      'hollow-2',
+    );
+    const volume = 'kubernetes.io/csi/disks.csi.test^disk-1';
+    const inUse = async (is: boolean) => {
+      const node = await controlPlane.read<Node>('/api/v1/nodes/hollow-2');
+      const found = node?.status?.volumesInUse?.includes(volume) ?? false;
+      return found === is && { node };
+    };
+    const { node } = await waitFor(() => inUse(true), { what: 'the volume to be in use' });
+    expect(node?.metadata.labels).toMatchObject({ 'zone.csi.test': 'a' });
+    // The test plays the attach controller of a cluster.
+    const metadata = { name: attachmentName({ driver: 'disks.csi.test', handle: 'disk-1' }, 'hollow-2') };
+    await controlPlane.apply({
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'VolumeAttachment',
+      metadata,
+      spec: {
+        attacher: 'disks.csi.test',
+        nodeName: 'hollow-2',
+        source: { persistentVolumeName: volumeOf('disk') },
+      },
+    });
+    const path = `${storage}/volumeattachments/${metadata.name}`;
+    await waitFor(async () => (await controlPlane.read<VolumeAttachment>(path))?.status?.attached === true, {
+      what: 'the volume to be attached',
+    });
+    const waiting = await controlPlane.read<Pod>('/api/v1/namespaces/default/pods/stored');
+    expect(waiting?.status?.phase).toBe('Pending');
+    const volumesAttached = [{ name: volume, devicePath: '' }];
+    await controlPlane.patch('/api/v1/nodes/hollow-2/status', { status: { volumesAttached } });
+    await podIs('stored', 'ready', isReady);
+    await controlPlane.kubectl('delete', 'pod', 'stored', '--grace-period=1');
+    await waitFor(() => inUse(false), { what: 'the volume to be released' });
   });
 
   test('evict when their memory runs out', async () => {

@@ -23,6 +23,7 @@ probeFailures: { share: 0.05, window: 30s }
 cpu: { uses: [0.2] }
 memory: { uses: [0.5], growing: 0.25, perSecond: 4Mi }
 deaths: { every: [30m, 2h], down: 90s }
+csiDrivers: [{ name: disks.csi.test, maxVolumes: 9, calls: { NodeStageVolume: 2s }, attacher: false }]
 `);
   expect(plan).toMatchObject({
     seed: 7,
@@ -37,6 +38,13 @@ deaths: { every: [30m, 2h], down: 90s }
     cpu: { uses: [0.2] },
     memory: { uses: [0.5], growing: 0.25, bytesPerSecond: 4 * 2 ** 20 },
     deaths: { everyMs: [1_800_000, 7_200_000], downMs: [90_000, 90_000] },
+    csiDrivers: [
+      { name: 'disks.csi.test', isStaging: true, maxVolumes: 9, callFailures: 0, isAttaching: false },
+    ],
+  });
+  expect(plan.csiDrivers[0]?.calls).toMatchObject({
+    NodeStageVolume: [2_000, 2_000],
+    NodePublishVolume: [20, 100],
   });
   expect(plan.calls).toMatchObject({
     PullImage: [2_000, 60_000],
@@ -67,6 +75,14 @@ test.each([
   ['outOfMemory: { exitCode: 1 }', 'plan.yaml: outOfMemory.exitCode: is not known here'],
   ['cpu: { used: [1] }', 'plan.yaml: cpu.used: is not known here; known are uses'],
   ['memory: { uses: [-1] }', 'plan.yaml: memory.uses[0]: is not a number from 0 on'],
+  ['csiDrivers: [{}]', 'plan.yaml: csiDrivers[0]: needs a name'],
+  ['csiDrivers: [{ name: "a/b" }]', 'plan.yaml: csiDrivers[0]: "a/b" is no name of a CSI driver'],
+  ['csiDrivers: [{ name: a }, { name: a }]', 'plan.yaml: csiDrivers[1]: there are two drivers "a"'],
+  ['csiDrivers: [{ name: a, staging: 1 }]', 'plan.yaml: csiDrivers[0].staging: is neither true nor false'],
+  [
+    'csiDrivers: [{ name: a, calls: { NodeExpandVolume: 1s } }]',
+    'plan.yaml: csiDrivers[0].calls.NodeExpandVolume: is not known here; known are NodeStageVolume,',
+  ],
   ['deaths: { down: 1m }', 'plan.yaml: deaths: needs every'],
 ])('a plan that is wrong is refused with its file and the field: %s', (text, message) => {
   expect(() => parse(text)).toThrow(message);

@@ -1,0 +1,69 @@
+/** The CSI drivers of hollow nodes, as a plan describes them. */
+import type { Range } from '../../simulation/runtime/chance.ts';
+import type { PlanField } from './plan-field.ts';
+
+/** By the names of CSI. Of the controller's calls only the one that attaches a volume. */
+const CALLS = [
+  'NodeStageVolume',
+  'NodePublishVolume',
+  'NodeUnpublishVolume',
+  'NodeUnstageVolume',
+  'ControllerPublishVolume',
+] as const;
+
+export type DriverCall = (typeof CALLS)[number];
+
+export interface HollowCsiDriver {
+  readonly name: string;
+  readonly isStaging: boolean;
+  /** What a node can have of its volumes. Undefined: no limit. */
+  readonly maxVolumes: number | undefined;
+  /** Labels of the nodes on which its volumes can be used. */
+  readonly topology: Readonly<Record<string, string>> | undefined;
+  readonly calls: Readonly<Partial<Record<DriverCall, Range>>>;
+  /** The share of these calls that fail, from 0 to 1. */
+  readonly callFailures: number;
+  /** This process attaches its volumes. Else an external-attacher of the cluster does. */
+  readonly isAttaching: boolean;
+}
+
+const DEFAULT_CALLS: HollowCsiDriver['calls'] = {
+  NodeStageVolume: [200, 1_000],
+  NodePublishVolume: [20, 100],
+  NodeUnpublishVolume: [20, 100],
+  NodeUnstageVolume: [50, 300],
+  ControllerPublishVolume: [1_000, 3_000],
+};
+const MAX_VOLUMES = 2 ** 31 - 1;
+/** The rule of CSI for `GetPluginInfoResponse.name`. */
+const NAME = /^[a-zA-Z0-9]([-.a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$/u;
+
+export function isDriverCall(method: string): method is DriverCall {
+  return (CALLS as readonly string[]).includes(method);
+}
+
+export function csiDriversOf(field: PlanField): readonly HollowCsiDriver[] {
+  const names = new Set<string>();
+  return field.items().map((item) => {
+    const driver = csiDriverOf(item);
+    if (names.has(driver.name)) item.fail(`there are two drivers "${driver.name}"`);
+    names.add(driver.name);
+    return driver;
+  });
+}
+
+function csiDriverOf(field: PlanField): HollowCsiDriver {
+  const known = ['name', 'staging', 'maxVolumes', 'topology', 'calls', 'callFailures', 'attacher'];
+  const { fields } = field.members(known);
+  const name = fields.name?.text() ?? field.fail('needs a name, such as ebs.csi.aws.com');
+  if (!NAME.test(name)) field.fail(`"${name}" is no name of a CSI driver, such as ebs.csi.aws.com`);
+  return {
+    name,
+    isStaging: fields.staging?.flag() ?? true,
+    maxVolumes: fields.maxVolumes?.wholeNumber(MAX_VOLUMES),
+    topology: fields.topology?.texts(),
+    calls: { ...DEFAULT_CALLS, ...fields.calls?.latencies(CALLS) },
+    callFailures: fields.callFailures?.share() ?? 0,
+    isAttaching: fields.attacher?.flag() ?? true,
+  };
+}
