@@ -11,11 +11,12 @@ const MEMORY = 'memory.available';
  * the server, as in the tables of settings.
  */
 export function hollowConfiguration(
-  { capacity, taints }: HollowPlan,
+  { capacity, taints, staticPodPath }: HollowPlan,
   flags: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   const file = {
     registerWithTaints: [...taints],
+    ...(staticPodPath !== undefined && { staticPodPath }),
     // Disks do not fill.
     evictionHard: { [MEMORY]: DEFAULT_EVICTION_HARD[MEMORY] },
     ...(capacity.pods !== undefined && { maxPods: Number(quantityValue(parseQuantity(capacity.pods))) }),

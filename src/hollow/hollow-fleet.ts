@@ -9,7 +9,9 @@ import { lockRootDir, type RootLock } from '../agent/runtime/node/root-files.ts'
 import { keyedRandom } from '../simulation/plan/seeded-random.ts';
 import { within } from '../simulation/runtime/chance.ts';
 import { systemClock, Timer } from '../system/timer.ts';
+import { problemText } from '../agent/sources/source.ts';
 import type { AgentContext } from '../types/agent-context.ts';
+import { invalid } from '../types/errors.ts';
 import type { Logger } from '../types/logger.ts';
 import type { ServerSettings } from '../types/node-settings.ts';
 import { Attacher } from './cluster/attacher.ts';
@@ -17,6 +19,7 @@ import { RequestGate } from './cluster/request-gate.ts';
 import { SharedWatches } from './cluster/shared-watches.ts';
 import type { Fleet } from './node/fleet.ts';
 import { HollowNode } from './node/hollow-node.ts';
+import { readStaticPods } from './node/hollow-static-pods.ts';
 import type { HollowPlan } from './plan/hollow-plan.ts';
 import { openHollowControl } from './serve/hollow-control.ts';
 import { type HollowServer, openHollowServer } from './serve/hollow-server.ts';
@@ -37,7 +40,10 @@ export interface HollowOptions {
   readonly logger: Logger;
 }
 
-/** Rejects with `FailedPrecondition` where the server cannot be opened, or another process has the root folder. */
+/**
+ * Rejects with `FailedPrecondition` where the server cannot be opened, or another process has the root folder, and with `InvalidArgument`
+ * where static pods cannot be read.
+ */
 export async function openHollowFleet(options: HollowOptions): Promise<HollowFleet> {
   const lock = await lockRootDir(options.rootDir);
   const fleet = new HollowFleet(options, lock);
@@ -82,6 +88,7 @@ export class HollowFleet {
 
   async open(): Promise<void> {
     const { plan, logger, nodes: count, nodeIP, rootDir, server: settings, configuration } = this.#options;
+    await checkStaticPods(plan);
     this.#connection.start();
     const { main: api } = this.#clients;
     const names = Array.from({ length: count }, (_, index) => `${plan.names}${String(index + 1)}`);
@@ -167,4 +174,11 @@ export class HollowFleet {
     };
     live();
   }
+}
+
+/** Throws `InvalidArgument` where there is no such file, or a manifest is broken: no node would have its pods. */
+async function checkStaticPods({ staticPodPath, names }: HollowPlan): Promise<void> {
+  if (staticPodPath === undefined) return;
+  const { problems } = await readStaticPods(staticPodPath, `${names}1`);
+  if (problems.length > 0) throw invalid(`staticPodPath: ${problems.map(problemText).join('; ')}`);
 }

@@ -8,7 +8,7 @@ import { within } from '../../simulation/runtime/chance.ts';
 import { Timer } from '../../system/timer.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { VolumeAttachment } from '../../types/kubernetes.ts';
-import type { HollowCsiDriver } from '../plan/csi-drivers.ts';
+import type { HollowCsiDriver } from '../plan/hollow-csi.ts';
 import type { RequestGate } from './request-gate.ts';
 import { SharedCollection } from './shared-collection.ts';
 

@@ -57,7 +57,10 @@ export class SharedCollection<T extends ApiObject> {
     return { metadata: { resourceVersion: this.#version }, items };
   }
 
-  watch(reader: string, { resourceVersion }: Pick<WatchOptions, 'resourceVersion'>): Observable<WatchEvent<T>> {
+  watch(
+    reader: string,
+    { resourceVersion }: Pick<WatchOptions, 'resourceVersion'>,
+  ): Observable<WatchEvent<T>> {
     return new Observable((subscriber) => {
       const part = this.#part(reader);
       const { removedAt, objects, readers } = part;

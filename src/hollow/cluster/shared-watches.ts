@@ -20,12 +20,14 @@ import { SharedCollection } from './shared-collection.ts';
 const LINGER_MS = 60_000;
 const POD_OF_NODE = /^spec\.nodeName=(.+)$/u;
 const NODE_OF_NAME = /^metadata\.name=(.+)$/u;
+/** As an agent asks for the slices of its node, of one driver or of all. */
+const SLICES_OF_NODE = /^spec\.nodeName=([^,]+)(?:,spec\.driver=(.+))?$/u;
 /** Pods that are bound to some node. */
 const BOUND = 'spec.nodeName!=';
 
-/** A pod, as far as its node is concerned. */
+/** A pod or a ResourceSlice, as far as its node is concerned. */
 interface Bound extends ApiObject {
-  readonly spec?: { readonly nodeName?: string };
+  readonly spec?: { readonly nodeName?: string; readonly driver?: string };
 }
 
 export interface SharedWatchesParts {
@@ -44,6 +46,8 @@ interface Place extends Selectors {
   readonly key: string;
   readonly reader: string;
   readonly readerOf: (object: ApiObject) => string | undefined;
+  /** Which of its objects the reader wants in a list. Undefined: all. */
+  readonly isListed?: (object: Bound) => boolean;
 }
 
 export class SharedWatches implements ObjectReader {
@@ -60,7 +64,9 @@ export class SharedWatches implements ObjectReader {
     const place = this.#placeOf(collection, options);
     const listed = this.#open(collection, place).collection.list(place.reader);
     const { signal } = options;
-    return (await (signal ? unlessAborted(listed, signal) : listed)) as ObjectList<T>;
+    const list = await (signal ? unlessAborted(listed, signal) : listed);
+    const { isListed } = place;
+    return (isListed ? { ...list, items: list.items.filter(isListed) } : list) as ObjectList<T>;
   }
 
   watch<T extends ApiObject>(collection: Collection, options: WatchOptions): Observable<WatchEvent<T>> {
@@ -90,6 +96,15 @@ export class SharedWatches implements ObjectReader {
     const [, name] = (resource === 'nodes' ? NODE_OF_NAME.exec(fieldSelector) : undefined) ?? [];
     if (name !== undefined)
       return { key: 'nodes', reader: name, readerOf: ({ metadata }) => own(metadata?.name) };
+    const [, node, driver] =
+      (resource === 'resourceslices' ? SLICES_OF_NODE.exec(fieldSelector) : undefined) ?? [];
+    if (node !== undefined)
+      return {
+        key: resource,
+        reader: node,
+        readerOf: ({ spec }: Bound) => own(spec?.nodeName),
+        ...(driver !== undefined && { isListed: ({ spec }: Bound) => spec?.driver === driver }),
+      };
     const key = [resource, namespace, version, fieldSelector, labelSelector].join(' ');
     return { key, reader: '', readerOf: () => '', ...selectors };
   }

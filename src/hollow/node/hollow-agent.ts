@@ -8,7 +8,7 @@ import { ImageManager } from '../../agent/runtime/images/image-manager.ts';
 import { PullSecretReader } from '../../agent/runtime/images/keyring.ts';
 import type { NodeParts } from '../../agent/runtime/node/pod-node.ts';
 import { AgentMetrics } from '../../agent/server/metrics/agent-metrics.ts';
-import { channelEvent, podConfig } from '../../agent/sources/pod-config.ts';
+import { channelEvent, podConfig, type PodSources } from '../../agent/sources/pod-config.ts';
 import { problemText } from '../../agent/sources/source.ts';
 import { AgentClock } from '../../simulation/node/agent-clock.ts';
 import { AgentCluster } from '../../simulation/node/agent-cluster.ts';
@@ -22,9 +22,11 @@ import { systemClock } from '../../system/timer.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { PodSpec } from '../../types/kubernetes.ts';
 import { NodeClients } from '../cluster/node-client.ts';
+import { DevicePublisher } from '../cluster/device-publisher.ts';
 import type { Fleet } from './fleet.ts';
 import type { HollowMachine } from './hollow-machine.ts';
 import { withoutNetwork } from './hollow-pods.ts';
+import { staticPods } from './hollow-static-pods.ts';
 
 /** The defaults of the kubelet. */
 const SYNC_FREQUENCY_MS = 60_000;
@@ -48,6 +50,7 @@ export class HollowAgent {
   readonly #connection: SimulatedConnection;
   readonly #context: ActorContext;
   readonly #drivers: AgentDrivers | undefined;
+  #publisher: DevicePublisher | undefined;
   #isAlive = true;
 
   constructor(fleet: Fleet, machine: HollowMachine) {
@@ -68,6 +71,7 @@ export class HollowAgent {
     this.agent = this.#buildAgent();
     this.#drivers?.find();
     this.agent.start();
+    this.#publish();
   }
 
   /** The spec of a pod that the node runs, or should run. */
@@ -88,6 +92,7 @@ export class HollowAgent {
   /** SIGKILL: from now on the agent does nothing. */
   crash(): void {
     this.#isAlive = false;
+    this.#publisher?.stop();
     this.#clock.stop();
     this.stats.close();
     this.#connection.cut();
@@ -158,21 +163,30 @@ export class HollowAgent {
     });
   }
 
+  /** The drivers publish what the node has. */
+  #publish(): void {
+    const { draDrivers: drivers } = this.#fleet.plan;
+    if (drivers.length === 0) return;
+    this.#publisher = new DevicePublisher(this.#context, {
+      api: this.#clients,
+      nodeName: this.#machine.facts.name,
+      node: this.#cluster.watchedNode,
+      drivers,
+    });
+  }
+
   #buildAgent(): NodeAgent {
     const { address } = this.#fleet;
     const { facts, endedPods, rules } = this.#machine;
     const { logger } = this.#context;
-    const api = withoutNetwork(this.#cluster.pods);
+    const sources = this.#sources();
     return new NodeAgent(this.#context, {
       parts: this.#parts(),
-      sources: ['api'],
-      configuration: podConfig(
-        { api },
-        {
-          now: () => this.#clock.now(),
-          onProblem: (problem) => logger.warn({ source: problem.source }, problemText(problem)),
-        },
-      ).pipe(map(channelEvent)),
+      sources: Object.keys(sources),
+      configuration: podConfig(sources, {
+        now: () => this.#clock.now(),
+        onProblem: (problem) => logger.warn({ source: problem.source }, problemText(problem)),
+      }).pipe(map(channelEvent)),
       hostIPs: [address],
       syncFrequencyMs: SYNC_FREQUENCY_MS,
       nodeFacts: () => facts,
@@ -195,6 +209,14 @@ export class HollowAgent {
       cluster: (core) => this.#cluster.join(core),
       ...this.#drivers?.options,
     });
+  }
+
+  #sources(): PodSources {
+    const { staticPodPath } = this.#fleet.plan;
+    const api = withoutNetwork(this.#cluster.pods);
+    return staticPodPath === undefined
+      ? { api }
+      : { api, file: withoutNetwork(staticPods(staticPodPath, this.#machine.facts.name)) };
   }
 
   #parts(): NodeParts {
@@ -222,7 +244,7 @@ export class HollowAgent {
         drivers: this.#drivers?.subsystems ?? [],
       }),
       ...this.#drivers?.parts,
-      start: () => undefined,
+      start: (view) => this.#drivers?.start(view),
       stop: () => Promise.resolve(),
     };
   }

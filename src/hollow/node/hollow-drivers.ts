@@ -1,37 +1,50 @@
-/** The CSI drivers of a hollow node, and what they have mounted there: both outlive its agents. */
+/** The CSI and DRA drivers of a hollow node, and what they have mounted and prepared there: both outlive its agents. */
+import type { ClaimKey } from '../../agent/policies/dra/claim-devices.ts';
 import { claimNameOf } from '../../agent/policies/volumes/claimed-volume.ts';
 import type { Volume } from '../../agent/policies/volumes/volume-source.ts';
-import type { CsiDeps } from '../../agent/actors/volumes/open-csi.ts';
 import type { ServerObjects } from '../../agent/cluster/objects/server-objects.ts';
 import { CsiDriverService } from '../../simulation/drivers/csi-driver-service.ts';
 import { DriverFolder } from '../../simulation/drivers/driver-folder.ts';
+import type { DriverService } from '../../simulation/drivers/driver-process.ts';
 import { SimulatedVolumeDisk } from '../../simulation/drivers/simulated-volume-disk.ts';
-import { AgentDrivers } from '../../simulation/node/agent-drivers.ts';
+import { AgentDrivers, type AgentDriversOptions } from '../../simulation/node/agent-drivers.ts';
+import { StateFiles } from '../../simulation/placement/state-files.ts';
 import type { KeyedRandom } from '../../simulation/resources/growth.ts';
 import { systemClock } from '../../system/timer.ts';
 import type { AgentContext } from '../../types/agent-context.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { type HollowCsiDriver, isDriverCall } from '../plan/csi-drivers.ts';
+import type { HollowPlan } from '../plan/hollow-plan.ts';
+
+type DriversOfPlan = Pick<HollowPlan, 'csiDrivers' | 'draDrivers'>;
 
 const never = () => false;
 
 export class HollowDrivers {
   readonly #folder: DriverFolder;
   readonly #disk: SimulatedVolumeDisk;
+  readonly #host: AgentDriversOptions['host'];
 
-  constructor(nodeId: string, drivers: readonly HollowCsiDriver[], random: KeyedRandom) {
-    this.#disk = new SimulatedVolumeDisk({ random, mayDie: never, killAgent: () => undefined });
+  constructor(nodeId: string, { csiDrivers, draDrivers }: DriversOfPlan, random: KeyedRandom) {
+    const life = { random, mayDie: never, killAgent: () => undefined };
+    this.#disk = new SimulatedVolumeDisk(life);
+    const drivers = [...csiDrivers, ...draDrivers];
     const habits = (name: string, method: string) => {
-      const driver = drivers.find((one) => one.name === name);
-      return driver && isDriverCall(method)
-        ? { ms: driver.calls[method], failures: driver.callFailures }
-        : undefined;
+      const driver = drivers.find((one) => one.name === name && one.calls[method] !== undefined);
+      return driver && { ms: driver.calls[method], failures: driver.callFailures };
     };
     this.#folder = new DriverFolder({
-      services: drivers.map((driver) => new CsiDriverService({ ...driver, nodeId }, this.#disk)),
+      services: [
+        ...csiDrivers.map((driver) => new CsiDriverService({ ...driver, nodeId }, this.#disk)),
+        ...draDrivers.map(({ name }) => new HollowDraService(name)),
+      ],
       world: { random, misbehaves: never, habits },
       clock: systemClock,
     });
+    this.#host = {
+      folder: this.#folder,
+      csi: csiDrivers.length > 0 ? { disk: this.#disk } : undefined,
+      dra: draDrivers.length > 0 ? { files: new StateFiles(life) } : undefined,
+    };
   }
 
   /** The machine starts: no mount has outlived its power. */
@@ -41,21 +54,41 @@ export class HollowDrivers {
   }
 
   /** The parts of one agent for them. */
-  forAgent(
-    context: AgentContext,
-    parts: {
-      readonly cluster: CsiDeps['cluster'];
-      readonly nodeName: string;
-      readonly objects: ServerObjects;
-      readonly isAlive: () => boolean;
-    },
-  ): AgentDrivers {
+  forAgent(context: AgentContext, parts: Omit<AgentDriversOptions, 'host' | 'isOfDriver'>): AgentDrivers {
     return new AgentDrivers(context, {
       ...parts,
-      host: { folder: this.#folder, csi: { disk: this.#disk } },
+      host: this.#host,
       isOfDriver: claimReader(parts.objects),
     });
   }
+}
+
+/** A DRA driver whose devices need nothing in a container. */
+class HollowDraService implements DriverService {
+  readonly type = 'DRAPlugin';
+  readonly versions = ['v1.DRAPlugin'];
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  subjectsOf(_method: string, request: unknown): readonly string[] {
+    return ((request as Partial<ClaimsRequest>).claims ?? []).map(({ uid }) => uid);
+  }
+
+  asked(): void {
+    // Nobody counts the calls.
+  }
+
+  carryOut(method: string, request: unknown): unknown {
+    const uids = this.subjectsOf(method, request);
+    return { claims: Object.fromEntries(uids.map((uid) => [uid, { devices: [], error: '' }])) };
+  }
+}
+
+interface ClaimsRequest {
+  readonly claims: readonly ClaimKey[];
 }
 
 /**

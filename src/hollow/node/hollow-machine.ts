@@ -39,7 +39,7 @@ export class HollowMachine {
   readonly random: KeyedRandom;
   readonly disk: SimulatedDisk = new Map();
   /** Undefined without drivers in the plan: pods do not wait for their claims. */
-  readonly drivers: HollowDrivers | undefined;
+  readonly drivers?: HollowDrivers;
   /** The pods that must not start again, as the disk has them. */
   readonly endedPods: { stored: readonly EndedPod[] } = { stored: [] };
   /** For those who look at the machine from outside. */
@@ -65,8 +65,8 @@ export class HollowMachine {
       maxPodGracePeriodSeconds: 0,
       pressureTransitionPeriodMs: 300_000,
     };
-    const { csiDrivers } = plan;
-    this.drivers = csiDrivers.length > 0 ? new HollowDrivers(name, csiDrivers, this.random) : undefined;
+    if (plan.csiDrivers.length + plan.draDrivers.length > 0)
+      this.drivers = new HollowDrivers(name, plan, this.random);
     this.runtime = this.#buildRuntime();
     this.console = this.runtime.connect();
     const { uses, growing, bytesPerSecond } = plan.memory;

@@ -1,9 +1,11 @@
 /** Reads and checks the plan file: the size of hollow nodes, and what happens on them. */
+import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { CONTAINERD_LATENCIES, type Latencies, type Range } from '../../simulation/runtime/chance.ts';
 import { errorMessage, invalid } from '../../types/errors.ts';
 import type { Taint } from '../../types/kubernetes.ts';
-import { csiDriversOf, type HollowCsiDriver } from './csi-drivers.ts';
+import { csiDriversOf, type HollowCsiDriver } from './hollow-csi.ts';
+import { draDriversOf, type HollowDraDriver } from './hollow-dra.ts';
 import { PlanField } from './plan-field.ts';
 
 /** Something that happens to a share of all containers, at some time after their start. */
@@ -40,8 +42,11 @@ export interface HollowPlan {
   };
   /** Undefined: nodes die only by command. */
   readonly deaths: { readonly everyMs: Range; readonly downMs: Range } | undefined;
+  /** A manifest, or a folder of manifests. Undefined: there are no static pods. */
+  readonly staticPodPath: string | undefined;
   /** They run on each node. */
   readonly csiDrivers: readonly HollowCsiDriver[];
+  readonly draDrivers: readonly HollowDraDriver[];
 }
 
 const DEFAULT_CAPACITY = { cpu: '8', memory: '32Gi', pods: '110', 'ephemeral-storage': '100Gi' };
@@ -65,7 +70,9 @@ export const DEFAULT_PLAN: HollowPlan = {
   cpu: { uses: [0.1, 0.3, 0.6] },
   memory: { uses: [0.3, 0.6, 0.9], growing: 0, bytesPerSecond: MI },
   deaths: undefined,
+  staticPodPath: undefined,
   csiDrivers: [],
+  draDrivers: [],
 };
 
 /** Throws `InvalidArgument` for what is no plan. The message names the file and the field. */
@@ -91,7 +98,9 @@ export function parseHollowPlan(text: string, file: string): HollowPlan {
     'cpu',
     'memory',
     'deaths',
+    'staticPodPath',
     'csiDrivers',
+    'draDrivers',
   ]);
   const base = DEFAULT_PLAN;
   return {
@@ -108,7 +117,9 @@ export function parseHollowPlan(text: string, file: string): HollowPlan {
     cpu: { uses: usesOf(fields.cpu?.members(['uses']).fields.uses) ?? base.cpu.uses },
     memory: memoryOf(fields.memory),
     deaths: deathsOf(fields.deaths),
+    staticPodPath: fields.staticPodPath && resolve(dirname(file), fields.staticPodPath.text()),
     csiDrivers: fields.csiDrivers ? csiDriversOf(fields.csiDrivers) : base.csiDrivers,
+    draDrivers: fields.draDrivers ? draDriversOf(fields.draDrivers) : base.draDrivers,
   };
 }
 

@@ -4,6 +4,8 @@ import { parseQuantity, quantityValue } from '../../agent/policies/formats/quant
 import type { Range } from '../../simulation/runtime/chance.ts';
 import { errorMessage, invalid } from '../../types/errors.ts';
 
+/** The rule of CSI for names of drivers; those of DRA are DNS names, which the API server checks. */
+const NAME = /^[a-zA-Z0-9]([-.a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$/u;
 const MAX_DURATION_MS = 7 * 24 * 60 * 60_000;
 
 type Fields = Readonly<Partial<Record<string, PlanField>>>;
@@ -40,12 +42,29 @@ export class PlanField {
     return items.map((item, index) => new PlanField(item, this.#file, [...this.#path, index]));
   }
 
+  /** A list of things that have different names, such as drivers: up to 63 letters, digits, "-" and ".". */
+  named(what: string): readonly { readonly name: string; readonly field: PlanField }[] {
+    const names = new Set<string>();
+    return this.items().map((field) => {
+      const own = Object.fromEntries(field.#entries()).name ?? field.fail('needs a name');
+      const name = own.text();
+      if (!NAME.test(name)) own.fail(`"${name}" is no name of a ${what}, such as ${what}.example.com`);
+      if (names.has(name)) own.fail(`there are two of the name "${name}"`);
+      names.add(name);
+      return { name, field };
+    });
+  }
+
   text(): string {
     return typeof this.#value === 'string' ? this.#value : this.fail('is not a text');
   }
 
   texts(): Readonly<Record<string, string>> {
     return Object.fromEntries(this.#entries().map(([name, field]) => [name, field.text()]));
+  }
+
+  scalars(): Readonly<Record<string, string | number | boolean>> {
+    return Object.fromEntries(this.#entries().map(([name, field]) => [name, field.#scalar()]));
   }
 
   oneOf(choices: readonly string[]): string {
@@ -115,6 +134,14 @@ export class PlanField {
 
   quantities(): Readonly<Record<string, string>> {
     return Object.fromEntries(this.#entries().map(([name, field]) => [name, field.#quantity()]));
+  }
+
+  #scalar(): string | number | boolean {
+    const value = this.#value;
+    if (typeof value === 'string' || typeof value === 'boolean') return value;
+    return Number.isSafeInteger(value)
+      ? (value as number)
+      : this.fail('is neither a text, nor a whole number, nor true or false');
   }
 
   #quantity(): string {

@@ -15,6 +15,7 @@ import type { ContainerFilter } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { HollowNode } from '../node/hollow-node.ts';
 import { writeHollowLog } from './hollow-logs.ts';
+import { hollowPorts } from './hollow-ports.ts';
 import { hollowStreams } from './hollow-streams.ts';
 
 export interface ServedNodesParts {
@@ -64,15 +65,11 @@ export function servedNodes({
   const streaming: StreamingRuntime = {
     exec: ({ command, ...request }) => Promise.resolve().then(() => streams(request, command)),
     attach: (request) => Promise.resolve().then(() => streams(request)),
-    portForward: () =>
-      Promise.resolve({
-        streams: {
-          connect: (port) =>
-            Promise.reject(
-              new StateletError('Unavailable', `nothing listens at port ${String(port)} of a hollow pod`),
-            ),
-          close: () => undefined,
-        },
+    portForward: ({ podSandboxId }) =>
+      Promise.resolve().then(() => {
+        const uid = uidOfId(podSandboxId);
+        const { name, agent } = nodeOf(uid);
+        return { streams: hollowPorts(() => agent?.specOf(uid), agent?.podName(uid) ?? uid, name) };
       }),
   };
   return {

@@ -65,8 +65,9 @@ export class AgentCluster {
   readonly sender: EventSender;
   /** The objects to which its pods refer. */
   readonly objects: ServerObjects;
+  /** Its own Node object. */
+  readonly watchedNode: ReturnType<typeof watchNode>;
   readonly #options: AgentClusterOptions;
-  readonly #node: ReturnType<typeof watchNode>;
   #agent: ClusterAgent | undefined;
   #events = 0;
 
@@ -75,8 +76,8 @@ export class AgentCluster {
     const { client, clock, random, nodeFacts, strategy, syncFrequencyMs } = options;
     const nodeName = nodeFacts().name;
     const timing = { clock, random };
-    this.#node = watchNode(client, nodeName, timing);
-    this.pods = apiSource({ api: client, nodeName, node: this.#node, ...timing });
+    this.watchedNode = watchNode(client, nodeName, timing);
+    this.pods = apiSource({ api: client, nodeName, node: this.watchedNode, ...timing });
     this.objects = new ServerObjects(options, { api: client, strategy, syncFrequencyMs });
     this.sender = new EventSender(options, {
       api: client,
@@ -132,7 +133,7 @@ export class AgentCluster {
           ...simulatedStatusFacts(facts(), core.health(), clock.now(), devices?.()?.resources()),
           volumesInUse: volumesInUse?.(),
         }),
-      node: this.#node,
+      node: this.watchedNode,
     });
     return this.#agent;
   }

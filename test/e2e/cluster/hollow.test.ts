@@ -1,9 +1,9 @@
 /** `statelet hollow`: nodes of the real agent that run nothing, in a cluster, as its users see them. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { CSINode, Node, Pod, VolumeAttachment } from '../../../src/types/kubernetes.ts';
+import type { CSINode, Node, Pod, ResourceSlice, VolumeAttachment } from '../../../src/types/kubernetes.ts';
 import { attachmentName } from '../../../src/agent/runtime/volumes/csi/csi-names.ts';
 import type { Summary } from '../../../src/types/stats.ts';
 import { boundClaim, volumeOf } from '../../support/bound-claim.ts';
@@ -24,6 +24,8 @@ csiDrivers:
     maxVolumes: 7
     topology: { zone.csi.test: a }
     calls: { ControllerPublishVolume: 20ms, NodeStageVolume: 20ms }
+draDrivers:
+  - { name: gpus.dra.test, devices: 2, attributes: { model: a, index: 3 }, capacity: { memory: 1Gi } }
 `;
 const POD = { apiVersion: 'v1', kind: 'Pod' };
 
@@ -31,12 +33,15 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
   const root = mkdtempSync(join(tmpdir(), 'statelet-hollow-'));
   let running: ReturnType<typeof startCli> | undefined;
 
+  const where = (rootDir: string) => {
+    const { adminKubeconfig, nodeIp, serverFlags } = controlPlane;
+    return ['--kubeconfig', adminKubeconfig, '--node-ip', nodeIp, ...serverFlags, '--root-dir', rootDir];
+  };
+
   beforeAll(() => {
     const plan = join(root, 'plan.yaml');
     writeFileSync(plan, PLAN);
-    const { adminKubeconfig, nodeIp, serverFlags } = controlPlane;
-    const where = ['--kubeconfig', adminKubeconfig, '--node-ip', nodeIp, ...serverFlags, '--root-dir', root];
-    running = startCli('hollow', '--nodes', String(NODES.length), '--plan', plan, ...where);
+    running = startCli('hollow', '--nodes', String(NODES.length), '--plan', plan, ...where(root));
   });
 
   afterAll(async () => {
@@ -280,6 +285,86 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     await podIs('stored', 'ready', isReady);
     await controlPlane.kubectl('delete', 'pod', 'stored', '--grace-period=1');
     await waitFor(() => inUse(false), { what: 'the volume to be released' });
+  });
+
+  test('have the devices of DRA drivers, which prepare the claims of pods', async () => {
+    const group = '/apis/resource.k8s.io/v1';
+    const slice = `${group}/resourceslices/hollow-3-gpus.dra.test`;
+    const published = (before?: string) =>
+      waitFor(
+        async () => {
+          const found = await controlPlane.read<ResourceSlice>(slice);
+          return found?.metadata?.uid !== before && found;
+        },
+        { what: 'the devices to be published' },
+      );
+    const { metadata, spec } = await published();
+    const kinds = {
+      attributes: { model: { string: 'a' }, index: { int: 3 } },
+      capacity: { memory: { value: '1Gi' } },
+    };
+    expect(spec).toMatchObject({
+      driver: 'gpus.dra.test',
+      nodeName: 'hollow-3',
+      pool: { name: 'hollow-3', generation: 1, resourceSliceCount: 1 },
+      devices: [
+        { name: 'device-0', ...kinds },
+        { name: 'device-1', ...kinds },
+      ],
+    });
+    expect(metadata?.ownerReferences).toMatchObject([{ kind: 'Node', name: 'hollow-3' }]);
+    await controlPlane.deleteAll(slice);
+    await published(metadata?.uid);
+
+    const path = `${group}/namespaces/default/resourceclaims/gpu`;
+    await controlPlane.apply({
+      apiVersion: 'resource.k8s.io/v1',
+      kind: 'ResourceClaim',
+      metadata: { name: 'gpu' },
+      spec: { devices: { requests: [{ name: 'r', exactly: { deviceClassName: 'any' } }] } },
+    });
+    const results = [{ driver: 'gpus.dra.test', pool: 'hollow-3', device: 'device-1', request: 'r' }];
+    await controlPlane.patch(`${path}/status`, { status: { allocation: { devices: { results } } } });
+    const claiming = { name: 'main', image: 'nginx', resources: { claims: [{ name: 'gpu' }] } };
+    // The test plays the scheduler, which reserves the claim before it binds the pod.
+    await create('computing', {
+      nodeName: undefined,
+      schedulerName: 'none',
+      resourceClaims: [{ name: 'gpu', resourceClaimName: 'gpu' }],
+      containers: [claiming],
+    });
+    const made = await controlPlane.read<Pod>('/api/v1/namespaces/default/pods/computing');
+    const reservedFor = [{ resource: 'pods', name: 'computing', uid: made?.metadata.uid }];
+    await controlPlane.patch(`${path}/status`, { status: { reservedFor } });
+    await controlPlane.bind('computing', 'hollow-3');
+    await podIs('computing', 'ready', isReady);
+  });
+
+  test('have the static pods of the plan, with mirror pods', async () => {
+    const plan = join(root, 'static.yaml');
+    writeFileSync(plan, 'names: static-\nstaticPodPath: manifests\n');
+    const spec = { containers: [{ name: 'main', image: 'nginx' }] };
+    const manifest = { ...POD, metadata: { name: 'proxy' }, spec };
+    mkdirSync(join(root, 'manifests'));
+    writeFileSync(join(root, 'manifests/proxy.json'), JSON.stringify(manifest));
+    const fleet = startCli('hollow', '--nodes', '2', '--plan', plan, ...where(join(root, 'static')));
+    for (const node of ['static-1', 'static-2']) {
+      const { metadata } = await podIs(`proxy-${node}`, 'ready', isReady);
+      expect(metadata.annotations).toMatchObject({ 'kubernetes.io/config.source': 'file' });
+      expect(metadata.annotations).toHaveProperty(['kubernetes.io/config.mirror']);
+      expect(metadata.ownerReferences).toMatchObject([{ kind: 'Node', name: node }]);
+    }
+    fleet.child.kill();
+    await fleet.finished;
+  });
+
+  test('do not start with static pods that are broken', async () => {
+    const plan = join(root, 'broken.yaml');
+    writeFileSync(plan, 'staticPodPath: broken.json\n');
+    writeFileSync(join(root, 'broken.json'), JSON.stringify({ ...POD, metadata: { name: 'x' }, spec: {} }));
+    const { code, stderr } = await cli('hollow', '--plan', plan, ...where(join(root, 'broken')));
+    const problem = `${join(root, 'broken.json')}: spec.containers: is required`;
+    expect([code, stderr]).toEqual([2, `statelet: staticPodPath: ${problem}\n`]);
   });
 
   test('evict when their memory runs out', async () => {

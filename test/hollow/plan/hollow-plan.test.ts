@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { DEFAULT_PLAN, parseHollowPlan } from '../../../src/hollow/plan/hollow-plan.ts';
 
@@ -23,7 +24,9 @@ probeFailures: { share: 0.05, window: 30s }
 cpu: { uses: [0.2] }
 memory: { uses: [0.5], growing: 0.25, perSecond: 4Mi }
 deaths: { every: [30m, 2h], down: 90s }
+staticPodPath: manifests
 csiDrivers: [{ name: disks.csi.test, maxVolumes: 9, calls: { NodeStageVolume: 2s }, attacher: false }]
+draDrivers: [{ name: gpus.dra.test, devices: 2, attributes: { model: a, fast: true, index: 3 }, capacity: { memory: 1Gi } }]
 `);
   expect(plan).toMatchObject({
     seed: 7,
@@ -38,10 +41,19 @@ csiDrivers: [{ name: disks.csi.test, maxVolumes: 9, calls: { NodeStageVolume: 2s
     cpu: { uses: [0.2] },
     memory: { uses: [0.5], growing: 0.25, bytesPerSecond: 4 * 2 ** 20 },
     deaths: { everyMs: [1_800_000, 7_200_000], downMs: [90_000, 90_000] },
+    staticPodPath: resolve('manifests'),
     csiDrivers: [
       { name: 'disks.csi.test', isStaging: true, maxVolumes: 9, callFailures: 0, isAttaching: false },
     ],
   });
+  expect(plan.draDrivers).toMatchObject([
+    {
+      name: 'gpus.dra.test',
+      devices: 2,
+      attributes: { model: { string: 'a' }, fast: { bool: true }, index: { int: 3 } },
+      capacity: { memory: { value: '1Gi' } },
+    },
+  ]);
   expect(plan.csiDrivers[0]?.calls).toMatchObject({
     NodeStageVolume: [2_000, 2_000],
     NodePublishVolume: [20, 100],
@@ -76,12 +88,21 @@ test.each([
   ['cpu: { used: [1] }', 'plan.yaml: cpu.used: is not known here; known are uses'],
   ['memory: { uses: [-1] }', 'plan.yaml: memory.uses[0]: is not a number from 0 on'],
   ['csiDrivers: [{}]', 'plan.yaml: csiDrivers[0]: needs a name'],
-  ['csiDrivers: [{ name: "a/b" }]', 'plan.yaml: csiDrivers[0]: "a/b" is no name of a CSI driver'],
-  ['csiDrivers: [{ name: a }, { name: a }]', 'plan.yaml: csiDrivers[1]: there are two drivers "a"'],
+  ['csiDrivers: [{ name: "a/b" }]', 'plan.yaml: csiDrivers[0].name: "a/b" is no name of a driver'],
+  ['csiDrivers: [{ name: a }, { name: a }]', 'plan.yaml: csiDrivers[1].name: there are two of the name "a"'],
   ['csiDrivers: [{ name: a, staging: 1 }]', 'plan.yaml: csiDrivers[0].staging: is neither true nor false'],
   [
     'csiDrivers: [{ name: a, calls: { NodeExpandVolume: 1s } }]',
     'plan.yaml: csiDrivers[0].calls.NodeExpandVolume: is not known here; known are NodeStageVolume,',
+  ],
+  ['draDrivers: [{ name: a }]', 'plan.yaml: draDrivers[0]: needs devices, such as 8'],
+  [
+    'draDrivers: [{ name: a, devices: 129 }]',
+    'plan.yaml: draDrivers[0].devices: is not a whole number from 0 to 128',
+  ],
+  [
+    'draDrivers: [{ name: a, devices: 1, attributes: { x: [1] } }]',
+    'plan.yaml: draDrivers[0].attributes.x: is neither a text, nor a whole number, nor true or false',
   ],
   ['deaths: { down: 1m }', 'plan.yaml: deaths: needs every'],
 ])('a plan that is wrong is refused with its file and the field: %s', (text, message) => {

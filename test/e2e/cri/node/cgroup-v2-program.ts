@@ -24,7 +24,7 @@ const FULL = { cpu: '100m', memory: '16Mi' };
 const SOFT = { requests: { cpu: '250m', memory: '16Mi' }, limits: { memory: '32Mi' } };
 const SMALL = { requests: { memory: '0' }, limits: { memory: '16Mi' } };
 const SLEEP = 'exec sleep 1000';
-/** More than `soft` may have of the memory: the rest goes to the swap. */
+/** More than `soft` may have of the memory: the rest goes to the swap, of which it may have 9 MiB. */
 const FILL = `dd if=/dev/zero of=/dev/shm/fill bs=1M count=34; ${SLEEP}`;
 const RUNNING = ['firm', 'soft', 'poor'];
 const EATER = 'eater';

@@ -29,7 +29,7 @@ userModeLinuxSuite('a node on cgroup v2, with systemd and containerd', () => {
 
   beforeAll(async () => {
     await installPackages();
-    const machine = { memoryMiB: 900, swapMiB: 256, hasSystemd: true };
+    const machine = { memoryMiB: 900, swapMiB: 512, hasSystemd: true };
     found = (await reportFromKernel(new URL('cgroup-v2-program.ts', import.meta.url), machine)) as Found;
   });
 
