@@ -1,10 +1,18 @@
 /** Programs on a kernel that has nothing but cgroup v2: user-mode-linux, a kernel that is an ordinary process of this machine. */
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe } from '@jest/globals';
-import { bundle } from '../../scripts/bundle/bundle.ts';
+import { bundled } from '../../scripts/jest/bundled.ts';
 import { DISK, reportIn } from './kernel-report.ts';
 
 const KERNEL = 'linux.uml';
@@ -48,16 +56,12 @@ export async function reportFromKernel(program: URL, machine: Machine = {}): Pro
   // Not in /tmp, which the program does not see.
   const folder = mkdtempSync(join('/var/tmp', 'statelet-uml-'));
   try {
-    const file = await bundled(program, folder);
+    const file = join(folder, 'program.mjs');
+    copyFileSync(bundled(program), file);
     return reportIn(await booted(initOf(file, folder, machine), folder, machine));
   } finally {
     rmSync(folder, { recursive: true });
   }
-}
-
-async function bundled(program: URL, folder: string): Promise<string> {
-  await bundle({ programs: { program: fileURLToPath(program) }, dir: folder, extension: 'mjs' });
-  return join(folder, 'program.mjs');
 }
 
 function initOf(file: string, folder: string, machine: Machine): string {
