@@ -3,6 +3,9 @@
  * held in a double: exact to about 256 ns. A field that a runtime cannot fill is left out.
  */
 
+/** Of a process that SIGKILL has ended: 128 and the number of the signal, as a shell says it. */
+export const SIGKILL_EXIT_CODE = 137;
+
 export type PodSandboxState = 'SANDBOX_READY' | 'SANDBOX_NOTREADY';
 export type ContainerStateName =
   | 'CONTAINER_CREATED'

@@ -5,6 +5,7 @@ import type { ContainerCgroup } from './container-cgroup.ts';
 import { exitCodeOf } from './launch.ts';
 import type { Ending } from './main-process.ts';
 import type { OomKills } from './oom-kills.ts';
+import { SIGKILL_EXIT_CODE } from '../../types/cri.ts';
 
 const UNKNOWN_EXIT = {
   exitCode: 255,
@@ -12,7 +13,6 @@ const UNKNOWN_EXIT = {
   message:
     'the exit code is not known: the monitor that had started this container died before the container ended',
 };
-const SIGKILL_EXIT_CODE = 137;
 const OOM_KILLED = 'OOMKilled';
 
 export interface EndOfMain {

@@ -7,6 +7,7 @@ import type { Taint } from '../../types/kubernetes.ts';
 import { csiDriversOf, type HollowCsiDriver } from './hollow-csi.ts';
 import { draDriversOf, type HollowDraDriver } from './hollow-dra.ts';
 import { PlanField } from './plan-field.ts';
+import { SIGKILL_EXIT_CODE } from '../../types/cri.ts';
 
 /** Something that happens to a share of all containers, at some time after their start. */
 export interface ContainerEnd {
@@ -65,7 +66,7 @@ export const DEFAULT_PLAN: HollowPlan = {
   calls: CONTAINERD_LATENCIES,
   callFailures: 0,
   crashes: { ...NEVER, exitCode: 1 },
-  outOfMemory: { ...NEVER, exitCode: 137 },
+  outOfMemory: { ...NEVER, exitCode: SIGKILL_EXIT_CODE },
   probeFailures: { share: 0, windowMs: MINUTE_MS },
   cpu: { uses: [0.1, 0.3, 0.6] },
   memory: { uses: [0.3, 0.6, 0.9], growing: 0, bytesPerSecond: MI },

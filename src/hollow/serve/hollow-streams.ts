@@ -5,8 +5,8 @@ import type { CommandStreams, StreamSelection } from '../../agent/runtime/servic
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { knownProgram } from '../node/hollow-programs.ts';
+import { SIGKILL_EXIT_CODE } from '../../types/cri.ts';
 
-const KILLED = 137;
 /** Of a whole session: a line without an end must not fill the memory. */
 const INPUT_BYTES_MAX = 1024 * 1024;
 const SHELL = /^(?:\/\S+\/)?(?:sh|bash|ash)$/u;
@@ -49,7 +49,7 @@ class HollowStreams implements CommandStreams {
     const input = new PassThrough();
     this.stdin = selection.stdin ? input : undefined;
     const ended = new Promise<number>((resolve) => (this.#end = resolve));
-    this.#forget = place.whenEnded(() => this.#end(words === undefined ? 0 : KILLED));
+    this.#forget = place.whenEnded(() => this.#end(words === undefined ? 0 : SIGKILL_EXIT_CODE));
     this.exit = ended.finally(() => this.#close());
     if (words !== undefined && SHELL.test(words[0] ?? '') && words.length === 1)
       this.#shell(input, selection.tty);
@@ -64,7 +64,7 @@ class HollowStreams implements CommandStreams {
   }
 
   abandon(): void {
-    this.#end(KILLED);
+    this.#end(SIGKILL_EXIT_CODE);
   }
 
   #run(words: readonly string[], ended: (code: number) => void): void {
@@ -95,7 +95,7 @@ class HollowStreams implements CommandStreams {
     input.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes <= INPUT_BYTES_MAX) return;
-      this.#end(KILLED);
+      this.#end(SIGKILL_EXIT_CODE);
       lines.close();
     });
     let last = 0;

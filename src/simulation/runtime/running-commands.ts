@@ -1,13 +1,12 @@
 /** Calls whose answer comes only when a container or a command has ended. */
 import { Timer } from '../../system/timer.ts';
 import { type Clock, MAX_TIMER_MS } from '../../types/clock.ts';
-import type { ContainerStats, ExecSyncResponse } from '../../types/cri.ts';
+import { SIGKILL_EXIT_CODE, type ContainerStats, type ExecSyncResponse } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import { type Call, LATER } from './call.ts';
 import type { Program } from './simulated-program.ts';
 import type { SimulatedContainer } from './simulated-container.ts';
 
-const SIGKILL_EXIT_CODE = 137;
 const NS_PER_MS = 1e6;
 const NOTHING = Buffer.alloc(0);
 

@@ -1,18 +1,18 @@
 import { Timer } from '../../system/timer.ts';
 import { type Clock, MAX_TIMER_MS } from '../../types/clock.ts';
-import type {
-  Container,
-  ContainerConfig,
-  ContainerStatus,
-  ContainerStateName,
-  LinuxContainerResources,
+import {
+  SIGKILL_EXIT_CODE,
+  type Container,
+  type ContainerConfig,
+  type ContainerStatus,
+  type ContainerStateName,
+  type LinuxContainerResources,
 } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Program } from './simulated-program.ts';
 import type { ContainerTruth } from './witness.ts';
 
 const NS_PER_MS = 1e6;
-const SIGKILL_EXIT_CODE = 137;
 
 /** The parts that all containers of a runtime share. */
 export interface ContainerHost {

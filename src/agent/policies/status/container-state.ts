@@ -6,6 +6,7 @@ import { isStaticPod } from '../pod/pod-kinds.ts';
 import { startsNoMore } from '../pod-actions/pod-actions.ts';
 import { containerStatusByName, isRestartableInitContainer } from '../pod-actions/restart.ts';
 import { RESTARTING_ALL_CONTAINERS } from './phase.ts';
+import { SIGKILL_EXIT_CODE } from '../../../types/cri.ts';
 
 type Terminated = NonNullable<ContainerState['terminated']>;
 
@@ -14,9 +15,6 @@ export const CONTAINER_STATUS_UNKNOWN = 'ContainerStatusUnknown';
 /** The kubelet's words for an end that it did not see. */
 export const ENDED_UNSEEN = 'The container could not be located when the pod was terminated';
 
-/** The exit code that a shell gives for a process that was killed (SIGKILL). */
-const EXIT_CODE_KILLED = 137;
-
 /** How the API names a container: `containerd://…`. */
 export function containerID(runtimeName: string, id: string): string {
   return `${runtimeName}://${id}`;
@@ -24,7 +22,7 @@ export function containerID(runtimeName: string, id: string): string {
 
 /** An end that the runtime does not report. It counts as a failure. */
 export function inferredTermination(reason: string, message: string): Terminated {
-  return { exitCode: EXIT_CODE_KILLED, reason, message };
+  return { exitCode: SIGKILL_EXIT_CODE, reason, message };
 }
 
 /** `old` is the status that was reported before: it tells whether an instance whose state is unknown had run. */

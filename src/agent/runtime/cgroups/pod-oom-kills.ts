@@ -1,10 +1,8 @@
 import { POD_UID_LABEL } from '../../policies/cri/cri-labels.ts';
 import { RecentMap } from '../../policies/formats/lookups.ts';
-import type { ContainerStatus } from '../../../types/cri.ts';
+import { SIGKILL_EXIT_CODE, type ContainerStatus } from '../../../types/cri.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
-/** SIGKILL. */
-const KILLED = 137;
 const OOM_KILLED = 'OOMKilled';
 const PODS_MAX = 1024;
 /** Of one pod, dead instances that the runtime still has included. */
@@ -40,7 +38,7 @@ export class PodOOMKills {
     const uid = status.labels[POD_UID_LABEL];
     if (uid === undefined) return status;
     const pod = this.#of(uid);
-    if (status.state !== 'CONTAINER_EXITED' || status.exitCode !== KILLED) return status;
+    if (status.state !== 'CONTAINER_EXITED' || status.exitCode !== SIGKILL_EXIT_CODE) return status;
     let isOOM = pod.decided.get(status.id);
     if (isOOM === undefined) {
       const count = this.#countOf(uid) ?? pod.seen;

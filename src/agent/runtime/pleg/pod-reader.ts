@@ -1,6 +1,12 @@
 import { POD_UID_LABEL } from '../../policies/cri/cri-labels.ts';
 import { RUNTIME_STATES, runtimePodStatus } from '../../policies/cri/runtime-pod-status.ts';
-import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../../types/cri.ts';
+import {
+  SIGKILL_EXIT_CODE,
+  type Container,
+  type ContainerStatus,
+  type PodSandbox,
+  type PodSandboxStatus,
+} from '../../../types/cri.ts';
 import type { PodReference } from '../../../types/event-recorder.ts';
 import type { RuntimeContainerState, RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import { type CallOptions, type RuntimeService, unlessNotFound } from '../service/runtime-service.ts';
@@ -56,7 +62,7 @@ async function containerStatus(
 }
 
 /** The kubelet's exit code and reason for an unknown end. */
-const UNKNOWN_END = { exitCode: 137, reason: 'ContainerStatusUnknown' };
+const UNKNOWN_END = { exitCode: SIGKILL_EXIT_CODE, reason: 'ContainerStatusUnknown' };
 
 function statusByList(listed: Container): ContainerStatus {
   const { createdAt, state } = listed;
