@@ -15,7 +15,8 @@ import {
 } from './admission-obstacles.ts';
 import type { DevicesJudge } from './devices-judge.ts';
 import type { PlacementJudge } from './placement-judge.ts';
-import { EvictionJudge, type EvictionTruth } from './eviction/eviction-judge.ts';
+import type { EvictionTruth } from './eviction/eviction-choice.ts';
+import { EvictionJudge } from './eviction/eviction-judge.ts';
 import { PluginJudge, type PluginTruth } from './plugins/plugin-judge.ts';
 import { isOfPlugin, type KillEvent } from './plugins/plugin-kills-judge.ts';
 import { isEndingOrEnded, podsOf, type PodRecord, PodRecords } from './pod-records.ts';

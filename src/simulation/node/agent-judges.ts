@@ -8,7 +8,7 @@ import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
 import { AdmissionJudge } from '../judges/admission-judge.ts';
 import type { EffectName } from '../judges/effect-judge.ts';
-import type { EvictionTruth } from '../judges/eviction/eviction-judge.ts';
+import type { EvictionTruth } from '../judges/eviction/eviction-choice.ts';
 import type { HookJudge } from '../judges/hook-judge.ts';
 import { LifecycleJudge } from '../judges/lifecycle-judge.ts';
 import type { PluginTruth } from '../judges/plugins/plugin-judge.ts';

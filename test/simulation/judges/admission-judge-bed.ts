@@ -1,6 +1,6 @@
 import type { PreemptionEvent } from '../../../src/agent/machines/preemption-machine.ts';
 import { PREEMPTION_KILL } from '../../../src/agent/policies/preemption/preemption-message.ts';
-import type { EvictionTruth } from '../../../src/simulation/judges/eviction/eviction-judge.ts';
+import type { EvictionTruth } from '../../../src/simulation/judges/eviction/eviction-choice.ts';
 import type { PluginTruth } from '../../../src/simulation/judges/plugins/plugin-judge.ts';
 import type { Violation } from '../../../src/simulation/history.ts';
 import { simulatedNodeFacts } from '../../../src/simulation/node/simulated-node-facts.ts';

@@ -11,22 +11,13 @@ import { isCriticalPod } from '../../../agent/policies/pod/pod-kinds.ts';
 import { podQOS } from '../../../agent/policies/pod/qos.ts';
 import type { CallUnderWay } from '../../runtime/witness.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
-import { exceededLimits, goesBefore } from './eviction-order.ts';
+import { EvictionChoice, type EvictionTruth } from './eviction-choice.ts';
+import { exceededLimits } from './eviction-order.ts';
 import { EvictionVictims, type KillEvent } from './eviction-victims.ts';
-import { isEndingOrEnded, isNeverEvicted, type PodRecord, type PodRecords } from '../pod-records.ts';
-import { isBeforeStart, isTerminated } from '../pod-states.ts';
+import type { PodRecord, PodRecords } from '../pod-records.ts';
 import { ReclaimJudge } from './reclaim-judge.ts';
-import { type EvictionRules, isHard } from '../../resources/eviction-rules.ts';
-import type { NodeUse, RunningTruth, StorageUse } from '../../resources/node-use.ts';
+import type { NodeUse } from '../../resources/node-use.ts';
 import { isOfMemory, isShort, Shortages } from './shortages.ts';
-
-/** The truth about a node that evicts. */
-export interface EvictionTruth {
-  readonly rules: EvictionRules;
-  readonly runtime: RunningTruth;
-  /** What the pod has on disk now; undefined on a node whose disks never get full. */
-  readonly storageOf: (uid: string) => StorageUse | undefined;
-}
 
 export interface EvictionJudgeOptions {
   readonly now: () => number;
@@ -48,10 +39,6 @@ export interface EvictionView {
   readonly conditions: readonly PressureCondition[];
 }
 
-/** While a pod ends that has less time than this, no other pod is evicted. */
-const NEAR_END_SECONDS = 60;
-/** Disk usage takes time to measure; a victim is chosen by figures that are no older than this. */
-const STORAGE_MAX_AGE_MS = 1_000;
 /** The node is measured every ten seconds, and measuring does not take long when nothing goes wrong. */
 const LONGEST_SILENCE_MS = 30_000;
 const NODE = { uid: '' };
@@ -61,6 +48,7 @@ export class EvictionJudge {
   readonly #shortages: Shortages;
   readonly #victims: EvictionVictims;
   readonly #reclaims: ReclaimJudge;
+  readonly #choice: EvictionChoice;
   #view: EvictionView | undefined;
   /** The figures that the agent has received since the last decision. */
   #received: NodeUse | undefined;
@@ -80,6 +68,7 @@ export class EvictionJudge {
     this.#shortages = new Shortages(truth.rules);
     const violated: EvictionJudgeOptions['violated'] = (...violation) => this.#violated(...violation);
     this.#victims = new EvictionVictims({ now, violated });
+    this.#choice = new EvictionChoice({ tenants, truth, victims: this.#victims, shortages: this.#shortages });
     this.#reclaims = new ReclaimJudge({
       now,
       tenants,
@@ -180,14 +169,14 @@ export class EvictionJudge {
     if (now() > this.#receivedAt + LONGEST_SILENCE_MS) return 'the node has not been measured for too long';
     const over = tenants
       .known()
-      .find((one) => this.#mayGo(one) && this.#exceeded(one, truth.storageOf(one.uid)));
+      .find((one) => this.#choice.mayGo(one) && this.#choice.exceeds(one, truth.storageOf(one.uid)));
     return over && `${over.uid} exceeds a limit of its storage, and is not evicted`;
   }
 
   #begins(): void {
     this.#victims.passBegins();
     this.#reclaims.passBegins();
-    this.#running = new Set(this.#candidates().map(({ uid }) => uid));
+    this.#running = new Set(this.#choice.candidates().map(({ uid }) => uid));
     this.#asks();
   }
 
@@ -207,10 +196,10 @@ export class EvictionJudge {
     this.#shortages.evaluated(use, this.#options.now());
     for (const eviction of overLimit) this.#goesForLimit(eviction, use);
     const goes = new Set(overLimit.map(({ pod }) => pod.uid));
-    for (const tenant of this.#candidates()) {
+    for (const tenant of this.#choice.candidates()) {
       const { uid } = tenant;
       if (!this.#running.has(uid) || goes.has(uid)) continue;
-      if (this.#exceeded(tenant, use.pods.get(uid)?.storage))
+      if (this.#choice.exceeds(tenant, use.pods.get(uid)?.storage))
         this.#violated('eviction', tenant, 'exceeds a limit of its storage, and is not evicted');
     }
   }
@@ -223,7 +212,7 @@ export class EvictionJudge {
     const { layout } = this.#options.truth.rules;
     const exceeded = tenant.pod && storage ? exceededLimits(tenant.pod, storage, layout) : [];
     const all = [
-      this.#misplaced(tenant),
+      this.#choice.misplaced(tenant),
       exceeded.includes(eviction.signal)
         ? undefined
         : `is evicted for ${eviction.signal}, and does not exceed it`,
@@ -286,18 +275,11 @@ export class EvictionJudge {
   #decided(eviction: Eviction): void {
     const victim = this.#known(eviction);
     if (victim === undefined) return;
-    const use = this.#receivedOfPods;
     const signal = eviction.signal as EvictionSignal;
-    const { layout } = this.#options.truth.rules;
     const all = [
-      this.#misplaced(victim),
-      this.#beside(victim),
+      ...this.#choice.objections(victim, eviction, this.#receivedOfPods),
       this.#isForLimits ? 'is evicted in a pass in which others exceed their limits' : undefined,
-      this.#reclaims.missing(signal, layout),
-      use === undefined
-        ? 'is evicted by figures that are older than the choice'
-        : this.#unfit(victim, eviction, use),
-      use && this.#overtaken(victim, signal, use),
+      this.#reclaims.missing(signal, this.#options.truth.rules.layout),
     ];
     for (const what of all) if (what !== undefined) this.#violated('eviction', victim, what);
     this.#victims.chosen(victim, eviction);
@@ -309,86 +291,7 @@ export class EvictionJudge {
     return tenant;
   }
 
-  /** Why the pod cannot be evicted, if so. */
-  #misplaced(victim: PodRecord): string | undefined {
-    if (this.#victims.isGivenUp(victim.uid)) return 'is evicted again, though it has been given up';
-    // A pod that has been ending for too long may be evicted, with a shorter grace period.
-    const isLate = this.#options.tenants.isOverdue(victim) && !isTerminated(victim.state);
-    return isEndingOrEnded(victim) && !isLate ? `is evicted, and is in ${victim.state}` : undefined;
-  }
-
-  /** Pods are evicted one by one, and not while another pod is about to end. */
-  #beside(victim: PodRecord): string | undefined {
-    const { tenants } = this.#options;
-    const other = tenants
-      .known()
-      .find(
-        (tenant) =>
-          tenant !== victim &&
-          isEndingOrEnded(tenant) &&
-          !isTerminated(tenant.state) &&
-          !tenants.isOverdue(tenant) &&
-          tenant.graceSeconds <= NEAR_END_SECONDS &&
-          !this.#victims.isGivenUp(tenant.uid),
-      );
-    return other && `is evicted while ${other.uid} is in ${other.state}`;
-  }
-
-  /** Why the pod need not be evicted, or not like that, if so. */
-  #unfit(
-    { uid, pod }: PodRecord,
-    { signal, gracePeriodSeconds }: Eviction,
-    use: NodeUse,
-  ): string | undefined {
-    if (!use.pods.has(uid)) return 'is evicted, and uses nothing';
-    const rule = this.#shortages.ruleFor(signal as EvictionSignal);
-    if (typeof rule === 'string') return rule;
-    if (!isShort(rule, use)) return `is evicted for ${signal}, of which enough is left`;
-    if (isOfDisk(signal) && isOldOnDisk(use)) return 'is evicted by what pods had on disk some time before';
-    const own = pod?.spec.terminationGracePeriodSeconds ?? Infinity;
-    const allowed = isHard(rule) ? 1 : Math.min(own, this.#options.truth.rules.maxPodGracePeriodSeconds);
-    return gracePeriodSeconds === allowed
-      ? undefined
-      : `is given ${String(gracePeriodSeconds)} s to end, not ${String(allowed)} s`;
-  }
-
-  /** Which pod has to be evicted before this one, if any. */
-  #overtaken(victim: PodRecord, signal: EvictionSignal, use: NodeUse): string | undefined {
-    const cause = { signal, layout: this.#options.truth.rules.layout };
-    const other = this.#candidates().find(
-      (tenant) => tenant !== victim && use.pods.has(tenant.uid) && goesBefore(tenant, victim, cause, use),
-    );
-    return other && `is evicted before ${other.uid}`;
-  }
-
-  #candidates(): readonly PodRecord[] {
-    return this.#options.tenants.known().filter((tenant) => this.#mayGo(tenant));
-  }
-
-  #mayGo(tenant: PodRecord): boolean {
-    const { uid, state } = tenant;
-    return (
-      !isNeverEvicted(tenant) &&
-      !isEndingOrEnded(tenant) &&
-      !this.#victims.isGivenUp(uid) &&
-      !isBeforeStart(state)
-    );
-  }
-
-  #exceeded({ pod }: PodRecord, storage: StorageUse | undefined): boolean {
-    if (pod === undefined || storage === undefined) return false;
-    return exceededLimits(pod, storage, this.#options.truth.rules.layout).length > 0;
-  }
-
   #violated(...violation: Parameters<EvictionJudgeOptions['violated']>): void {
     this.#options.violated(...violation);
   }
-}
-
-function isOfDisk(signal: string): boolean {
-  return signal.includes('fs.');
-}
-
-function isOldOnDisk({ atMs, pods }: NodeUse): boolean {
-  return [...pods.values()].some(({ storage }) => storage && storage.atMs < atMs - STORAGE_MAX_AGE_MS);
 }
