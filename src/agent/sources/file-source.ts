@@ -28,7 +28,7 @@ import {
   type Reading,
   type ReadingOptions,
 } from './manifests/manifest-files.ts';
-import { noWatch, watchPath, type PathWatch } from './path-watch.ts';
+import { AbsentFiles, noWatch, watchPath, type PathWatch } from './path-watch.ts';
 import type { ManifestSource, ObjectsOfManifest, SourceProblem, SourceUpdate } from './source.ts';
 
 export interface FileSourceOptions {
@@ -61,18 +61,16 @@ export function fileSource(options: FileSourceOptions): Observable<SourceUpdate>
       concatMap((watch) => {
         const change = watch.next(quietMs, checkFrequencyMs);
         const updates = from(follower.read(watch, quietMs)).pipe(concatAll());
-        return concat(updates, change.pipe(ignoreElements())).pipe(
-          finalize(() => {
-            follower.noteGone(watch.gone);
-            watch.close();
-          }),
-        );
+        return concat(updates, change.pipe(ignoreElements()));
       }),
     );
     return round.pipe(
       repeat(),
       distinctUntilChanged<SourceUpdate>(isDeepStrictEqual),
-      finalize(() => stop.abort()),
+      finalize(() => {
+        stop.abort();
+        follower.close();
+      }),
     );
   });
 }
@@ -83,8 +81,9 @@ class FolderFollower {
   #reading = NOTHING_READ;
   /** The file whose pod holds a full name or a UID. */
   #holders: ReadonlyMap<string, string> = new Map();
-  /** Files that were removed since the last reading that counted. */
-  readonly #gone = new Set<string>();
+  /** Those that were removed since the last reading that counted. */
+  readonly #absent = new AbsentFiles();
+  #watch: PathWatch | undefined;
   #wasUnstable = false;
 
   constructor(options: FileSourceOptions, signal: AbortSignal) {
@@ -93,19 +92,27 @@ class FolderFollower {
     this.#options = { source, nodeName, signal, calls: patientCalls, lastGood };
   }
 
-  /** The kernel would block the event loop at a path whose file system does not answer: it is not watched then. */
+  /** Takes the place of the last watch. */
   async watch(): Promise<PathWatch> {
+    const watch = await this.#nextWatch();
+    this.close();
+    this.#watch = watch;
+    return watch;
+  }
+
+  close(): void {
+    this.#watch?.close();
+  }
+
+  /** The kernel would block the event loop at a path whose file system does not answer: it is not watched then. */
+  async #nextWatch(): Promise<PathWatch> {
     try {
       await this.#options.calls.call(this.path, () => ifThere(stat(this.path)));
     } catch (error) {
       if (hangs(error)) return noWatch(errorMessage(error));
     }
     if (this.#options.signal?.aborted) return noWatch('the source has ended');
-    return watchPath(this.path);
-  }
-
-  noteGone(files: Iterable<string>): void {
-    for (const file of files) this.#gone.add(file);
+    return watchPath(this.path, this.#absent);
   }
 
   /**
@@ -118,7 +125,7 @@ class FolderFollower {
     this.#wasUnstable = (watch.changed || isBeingWritten) && !this.#wasUnstable;
     if (this.#wasUnstable && isBeingWritten) watch.noteWriting();
     if (this.#wasUnstable) return [];
-    const meanwhile = this.#meanwhile(reading, watch);
+    const meanwhile = this.#meanwhile(reading);
     this.#reading = reading;
     const { source, lastGood } = this.#options;
     const { pods, holders, problems } = withoutConflicts(reading, this.#holders, source);
@@ -140,11 +147,9 @@ class FolderFollower {
   }
 
   /** The pods at the time when files were gone that have come back unchanged. */
-  #meanwhile(reading: Reading, watch: PathWatch): readonly Pod[] | undefined {
-    this.noteGone(watch.gone);
-    watch.gone.clear();
-    const gone = new Set(this.#gone);
-    this.#gone.clear();
+  #meanwhile(reading: Reading): readonly Pod[] | undefined {
+    const gone = new Set(this.#absent.gone);
+    this.#absent.gone.clear();
     const isBack = ([file, { digest }]: FileEntry) =>
       gone.has(file) && digest !== undefined && this.#reading.files.get(file)?.digest === digest;
     if (![...reading.files].some(isBack)) return undefined;

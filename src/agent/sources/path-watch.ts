@@ -9,8 +9,6 @@ import { isAbsence } from '../../system/system-errors.ts';
 export interface PathWatch {
   /** Whether an event has come since the watch began. */
   readonly changed: boolean;
-  /** The paths of files that were there no more at some moment since the watch began, as far as the kernel reports it. */
-  readonly gone: Set<string>;
   /** Why the path cannot be watched. Undefined for a path that does not exist: its creation will be seen. */
   readonly failure: string | undefined;
   /**
@@ -25,28 +23,24 @@ export interface PathWatch {
 
 /**
  * Watches the content of `path` if it is a folder, and the folder that `path` is in: there a replaced folder or a changed
- * symbolic link shows. Start a new watch for each reading, before the reading.
+ * symbolic link shows. Start a new watch for each reading, before the reading, and close the one before only then: in between, events
+ * would be lost. `absent` gets the files that are gone.
  */
-export function watchPath(path: string): PathWatch {
+export function watchPath(path: string, absent: AbsentFiles): PathWatch {
   const events = new ReplaySubject<WatchEventType>(1);
   const name = basename(path);
   // The files of a mounted ConfigMap are links into `..data`, a link that is replaced when the ConfigMap changes.
   const here = (file: string | null) => file === null || file === name || file.startsWith('..');
-  const gone = new Set<string>();
-  const noteIn = (folder: string) => {
-    const absences = new Absences(folder, gone);
-    return (event: WatchEventType, file: string | null) => {
-      watched.changed = true;
-      if (file !== null) absences.note(event, file);
-      events.next(event);
-    };
+  const noteIn = (folder: string) => (event: WatchEventType, file: string | null) => {
+    watched.changed = true;
+    if (file !== null) absent.note(event, join(folder, file));
+    events.next(event);
   };
   const noteAround = noteIn(dirname(path));
   const around = kernelWatch(dirname(path), (event, file) => here(file) && noteAround(event, file));
   const inside = kernelWatch(path, noteIn(path));
   const watched = {
     changed: false,
-    gone,
     failure: inside.failure,
     next: (quietMs: number, mostMs: number) => {
       const quiet = (event: WatchEventType) => timer(event === 'change' ? quietMs : AT_ONCE_MS);
@@ -65,33 +59,41 @@ export function watchPath(path: string): PathWatch {
 export function noWatch(failure: string): PathWatch {
   const nothing = () => undefined;
   const next = (_quietMs: number, mostMs: number) => timer(mostMs).pipe(map(nothing));
-  return { changed: false, gone: new Set(), failure, next, noteWriting: nothing, close: nothing };
+  return { changed: false, failure, next, noteWriting: nothing, close: nothing };
 }
 
-/**
- * Finds files of a folder that were removed, also if they were made again before anybody could look. Node calls the removal, the making
- * and the replacement of a file all `rename`: a replacement is one such event, a removal and a making are two, and a write follows.
- */
-class Absences {
-  readonly #folder: string;
-  readonly #gone: Set<string>;
-  /** Names whose last events were `rename`, and how many. */
-  readonly #renames = new Map<string, number>();
+/** A removal and a making that are further apart are two events of their own: the file is looked for in between. */
+const PAIR_MS = 1_000;
+/** Of files whose names are remembered: there may be ever new ones. */
+const RENAMES_MAX = 1_000;
 
-  constructor(folder: string, gone: Set<string>) {
-    this.#folder = folder;
-    this.#gone = gone;
+/**
+ * Finds files that were removed, also if they were made again before anybody could look, over all watches of a source: on a busy machine a
+ * removal may come in one watch and the making in the next. Node calls the removal, the making and the replacement of a file all `rename`: a
+ * replacement is one such event, a removal and a making are two, and a write follows.
+ */
+export class AbsentFiles {
+  /** Paths of files that were there no more at some moment. Whoever reads the files again empties it. */
+  readonly gone = new Set<string>();
+  readonly #now: () => number;
+  /** By path, the last events that were `rename`: how many, and when the last one came. */
+  readonly #renames = new Map<string, { readonly count: number; readonly at: number }>();
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
   }
 
-  note(event: WatchEventType, file: string): void {
-    const path = join(this.#folder, file);
-    const renames = this.#renames.get(file) ?? 0;
+  note(event: WatchEventType, path: string): void {
+    const at = this.#now();
+    const last = this.#renames.get(path);
+    const count = last !== undefined && at - last.at <= PAIR_MS ? last.count : 0;
+    if (this.#renames.size >= RENAMES_MAX) this.#renames.clear();
     if (event === 'rename') {
-      this.#renames.set(file, renames + 1);
+      this.#renames.set(path, { count: count + 1, at });
       void this.#look(path);
     } else {
-      this.#renames.delete(file);
-      if (renames >= 2) this.#gone.add(path);
+      this.#renames.delete(path);
+      if (count >= 2) this.gone.add(path);
     }
   }
 
@@ -99,7 +101,7 @@ class Absences {
     try {
       await lstat(path);
     } catch (error) {
-      if (isAbsence(error)) this.#gone.add(path);
+      if (isAbsence(error)) this.gone.add(path);
     }
   }
 }

@@ -1,5 +1,5 @@
 /** Memory that is kept for containers, as the kernel shows it. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { describeOnContainerd } from '../../../support/cri-suite.ts';
@@ -15,7 +15,18 @@ const reserving = (memory: string) => ({
 });
 const STATIC = reserving('300Mi');
 
-describeOnContainerd('the memory manager', ({ openBed }) => {
+const NODES = '/sys/devices/system/node';
+
+/** How much memory each NUMA node has. */
+const memoryOfNodes = () =>
+  readdirSync(NODES)
+    .filter((name) => /^node\d+$/u.test(name))
+    .map((name) => /MemTotal:.*/u.exec(readFileSync(join(NODES, name, 'meminfo'), 'utf8'))?.[0])
+    .join();
+
+const STATE_FILE = 'memory_manager_state';
+
+describeOnContainerd('the memory manager', ({ openBed, closeBeds }) => {
   interface State {
     readonly machineState: Readonly<
       Record<string, { readonly memoryMap: { readonly memory: { reserved: number } } }>
@@ -23,7 +34,7 @@ describeOnContainerd('the memory manager', ({ openBed }) => {
     readonly entries?: unknown;
   }
   const stateOf = (bed: CriDaemonBed) =>
-    JSON.parse(readFileSync(join(bed.rootDir, 'memory_manager_state'), 'utf8')) as State;
+    JSON.parse(readFileSync(join(bed.rootDir, STATE_FILE), 'utf8')) as State;
   const reserved = (bed: CriDaemonBed) =>
     Object.values(stateOf(bed).machineState).reduce(
       (sum, { memoryMap }) => sum + memoryMap.memory.reserved,
@@ -35,8 +46,26 @@ describeOnContainerd('the memory manager', ({ openBed }) => {
     return refused.stderr;
   };
 
-  test('keeps memory for a Guaranteed pod, also after the agent was killed', async () => {
-    const bed = openBed({ config: STATIC });
+  /**
+   * An agent does not start with a state file of a machine with other memory. Virtual machines may get and lose memory at any time: a test
+   * during which that has happened says nothing, and begins anew.
+   */
+  const whileMemoryStays = async (run: (bed: CriDaemonBed) => Promise<void>): Promise<void> => {
+    for (;;) {
+      const before = memoryOfNodes();
+      const bed = openBed({ config: STATIC });
+      try {
+        await run(bed);
+        return;
+      } catch (error) {
+        if (memoryOfNodes() === before) throw error;
+        rmSync(join(bed.rootDir, STATE_FILE), { force: true });
+        await closeBeds();
+      }
+    }
+  };
+
+  const keepsMemory = async (bed: CriDaemonBed) => {
     let daemon = await bed.start();
     bed.apply('own', {
       containers: [
@@ -60,10 +89,9 @@ describeOnContainerd('the memory manager', ({ openBed }) => {
     bed.withdraw('own');
     await waitFor(() => reserved(bed) === 0, { what: 'the memory to be free' });
     expect(stateOf(bed).entries).toBeUndefined();
-  });
+  };
 
-  test('does not start with another policy or another reservation than the one in its state file', async () => {
-    const bed = openBed({ config: STATIC });
+  const refusesOtherState = async (bed: CriDaemonBed) => {
     const daemon = await bed.start();
     await daemon.end();
     bed.configure({ memoryManagerPolicy: 'None' });
@@ -77,5 +105,11 @@ describeOnContainerd('the memory manager', ({ openBed }) => {
       'the total amount "1Gi" of type "memory" is not equal to the value "300Mi" determined by Node Allocatable feature',
     );
     bed.configure(STATIC);
-  });
+  };
+
+  test('keeps memory for a Guaranteed pod, also after the agent was killed', () =>
+    whileMemoryStays(keepsMemory));
+
+  test('does not start with another policy or another reservation than the one in its state file', () =>
+    whileMemoryStays(refusesOtherState));
 });
