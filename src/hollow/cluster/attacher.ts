@@ -61,7 +61,8 @@ export class Attacher {
   #take({ metadata, spec, status }: VolumeAttachment, isGone: boolean): void {
     const name = metadata?.name ?? '';
     const driver = this.#drivers.get(spec.attacher);
-    if (isGone || status?.attached === true || driver === undefined) {
+    const isEnding = isGone || metadata?.deletionTimestamp !== undefined;
+    if (isEnding || status?.attached === true || driver === undefined) {
       this.#underWay.get(name)?.disarm();
       this.#underWay.delete(name);
     } else if (!this.#underWay.has(name)) this.#attach(name, driver, 1);

@@ -1,4 +1,0 @@
-/** The third of three parts of the seeds: parts run side by side. */
-import { holdsForSeeds } from './seeds-suite.ts';
-
-holdsForSeeds(3);
