@@ -23,6 +23,7 @@ import { firstCome, isTaken, nameIsTaken } from './first-come.ts';
 import { keepingProblems, type LastGoodManifests } from './manifests/last-good-manifests.ts';
 import {
   hangs,
+  manifestProblems,
   NOTHING_READ,
   readManifests,
   type Reading,
@@ -162,12 +163,6 @@ class FolderFollower {
     const message = `cannot be watched, changes will be seen at intervals only: ${failure}`;
     return [{ source: this.#options.source, file: this.path, message }];
   }
-}
-
-function manifestProblems({ files }: Reading, source: ManifestSource): SourceProblem[] {
-  return [...files].flatMap(([file, { problems }]) =>
-    problems.map((problem) => ({ source, file, ...problem })),
-  );
 }
 
 type FileEntry = readonly [file: string, manifest: { readonly digest?: string }];

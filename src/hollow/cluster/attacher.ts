@@ -5,8 +5,9 @@ import type { ApiServer } from '../../agent/cluster/service/api-server.ts';
 import { reflect, type WatchContext } from '../../agent/cluster/watches/reflect.ts';
 import type { KeyedRandom } from '../../simulation/resources/growth.ts';
 import { within } from '../../simulation/runtime/chance.ts';
-import { Timer } from '../../system/timer.ts';
-import { errorMessage } from '../../types/errors.ts';
+import { sleep } from '../../system/timer.ts';
+import { untilDone } from '../../system/until-done.ts';
+import { StateletError } from '../../types/errors.ts';
 import type { VolumeAttachment } from '../../types/kubernetes.ts';
 import type { HollowCsiDriver } from '../plan/hollow-csi.ts';
 import type { RequestGate } from './request-gate.ts';
@@ -22,10 +23,8 @@ export interface AttacherParts {
 }
 
 /** Those of the external-attacher. */
-const RETRY_MS = 1_000;
-const RETRY_MS_MAX = 300_000;
+const RETRY = { firstMs: 1_000, mostMs: 300_000 };
 const READER = 'attacher';
-const DEFAULT_MS = [0, 0] as const;
 
 export class Attacher {
   readonly #context: WatchContext;
@@ -34,7 +33,7 @@ export class Attacher {
   readonly #collection: SharedCollection<VolumeAttachment>;
   readonly #events: Subscription;
   /** By the name of the object. */
-  readonly #underWay = new Map<string, Timer>();
+  readonly #underWay = new Map<string, AbortController>();
 
   constructor(context: WatchContext, parts: AttacherParts) {
     this.#context = context;
@@ -54,7 +53,7 @@ export class Attacher {
   close(): void {
     this.#events.unsubscribe();
     this.#collection.close();
-    for (const timer of this.#underWay.values()) timer.disarm();
+    for (const attaching of this.#underWay.values()) attaching.abort();
     this.#underWay.clear();
   }
 
@@ -63,45 +62,48 @@ export class Attacher {
     const driver = this.#drivers.get(spec.attacher);
     const isEnding = isGone || metadata?.deletionTimestamp !== undefined;
     if (isEnding || status?.attached === true || driver === undefined) {
-      this.#underWay.get(name)?.disarm();
+      this.#underWay.get(name)?.abort();
       this.#underWay.delete(name);
-    } else if (!this.#underWay.has(name)) this.#attach(name, driver, 1);
+    } else if (!this.#underWay.has(name)) this.#attach(name, driver);
   }
 
-  #attach(name: string, driver: HollowCsiDriver, attempt: number): void {
-    const timer = new Timer(this.#context.clock);
-    this.#underWay.set(name, timer);
-    const drawn = (what: string) => this.#parts.random(`attach/${name}/${String(attempt)}/${what}`);
-    const callMs = within(driver.calls.ControllerPublishVolume ?? DEFAULT_MS, drawn('ms'));
-    const pauseMs = attempt === 1 ? 0 : Math.min(RETRY_MS * 2 ** (attempt - 2), RETRY_MS_MAX);
-    const fails = drawn('fails') < driver.callFailures;
-    timer.arm(
-      pauseMs + callMs,
-      () =>
-        void this.#write(name, fails).then((isDone) => {
-          // The volume may have been detached meanwhile.
-          if (this.#underWay.get(name) !== timer) return;
-          if (isDone) this.#underWay.delete(name);
-          else this.#attach(name, driver, attempt + 1);
-        }),
-    );
-  }
-
-  /** Resolves to whether nothing more is to be done. Never rejects. */
-  async #write(name: string, fails: boolean): Promise<boolean> {
-    const { api, gate } = this.#parts;
+  #attach(name: string, driver: HollowCsiDriver): void {
     const { clock, logger } = this.#context;
-    const time = new Date(clock.now()).toISOString();
-    const status = fails
-      ? { attachError: { message: 'rpc error: code = Unavailable desc = the driver fails, by plan', time } }
-      : { attached: true, attachError: null };
+    const attaching = new AbortController();
+    this.#underWay.set(name, attaching);
+    const { signal } = attaching;
+    let attempt = 0;
+    const onFailure = (problem: string) =>
+      logger.debug({ attachment: name }, `Cannot attach the volume: ${problem}`);
+    untilDone(clock, () => this.#try(name, driver, ++attempt, signal), { ...RETRY, signal, onFailure })
+      .then(() => {
+        if (!signal.aborted) this.#underWay.delete(name);
+      })
+      .catch(() => undefined);
+  }
+
+  /** Rejects where the driver or the API server fails. */
+  async #try(name: string, driver: HollowCsiDriver, attempt: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#context;
+    const drawn = (what: string) => this.#parts.random(`attach/${name}/${String(attempt)}/${what}`);
+    await sleep(clock, within(driver.calls.ControllerPublishVolume, drawn('ms')), signal);
+    if (drawn('fails') >= driver.callFailures) {
+      await this.#write(name, { attached: true, attachError: null });
+      return;
+    }
+    const message = 'rpc error: code = Unavailable desc = the driver fails, by plan';
+    await this.#write(name, { attachError: { message, time: new Date(clock.now()).toISOString() } });
+    throw new StateletError('Unavailable', message);
+  }
+
+  /** An attachment that is gone needs nothing more. */
+  async #write(name: string, status: object): Promise<void> {
+    const { api, gate } = this.#parts;
     const target = { resource: 'volumeattachments', name, subresource: 'status' } as const;
     try {
       await gate.pass('main', () => api.patch(target, { status }));
-      return !fails;
     } catch (error) {
-      logger.debug({ attachment: name }, `cannot write the attachment: ${errorMessage(error)}`);
-      return hasReason(error, 'NotFound');
+      if (!hasReason(error, 'NotFound')) throw error;
     }
   }
 }

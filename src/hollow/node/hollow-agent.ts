@@ -152,11 +152,7 @@ export class HollowAgent {
   #buildDrivers(): AgentDrivers | undefined {
     const { facts, drivers } = this.#machine;
     return drivers?.forAgent(this.#context, {
-      cluster: {
-        api: this.#clients,
-        ownNode: () => this.#cluster.node(),
-        writtenNode: () => this.#cluster.writtenNode(),
-      },
+      cluster: this.#cluster,
       nodeName: facts.name,
       objects: this.#cluster.objects,
       isAlive: () => this.#isAlive,

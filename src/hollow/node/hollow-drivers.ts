@@ -27,17 +27,17 @@ export class HollowDrivers {
   constructor(nodeId: string, { csiDrivers, draDrivers }: DriversOfPlan, random: KeyedRandom) {
     const life = { random, mayDie: never, killAgent: () => undefined };
     this.#disk = new SimulatedVolumeDisk(life);
-    const drivers = [...csiDrivers, ...draDrivers];
-    const habits = (name: string, method: string) => {
-      const driver = drivers.find((one) => one.name === name && one.calls[method] !== undefined);
-      return driver && { ms: driver.calls[method], failures: driver.callFailures };
-    };
+    const habits = new Map(
+      [...csiDrivers, ...draDrivers].flatMap(({ name, calls, callFailures: failures }) =>
+        Object.entries(calls).map(([method, ms]) => [`${name}/${method}`, { ms, failures }] as const),
+      ),
+    );
     this.#folder = new DriverFolder({
       services: [
         ...csiDrivers.map((driver) => new CsiDriverService({ ...driver, nodeId }, this.#disk)),
         ...draDrivers.map(({ name }) => new HollowDraService(name)),
       ],
-      world: { random, misbehaves: never, habits },
+      world: { random, misbehaves: never, habits: (name, method) => habits.get(`${name}/${method}`) },
       clock: systemClock,
     });
     this.#host = {

@@ -1,6 +1,10 @@
 /** The static pods of a hollow node, from a manifest or a folder of manifests that all nodes have in common. */
 import { defer, from, type Observable } from 'rxjs';
-import { NOTHING_READ, readManifests } from '../../agent/sources/manifests/manifest-files.ts';
+import {
+  manifestProblems,
+  NOTHING_READ,
+  readManifests,
+} from '../../agent/sources/manifests/manifest-files.ts';
 import type { SourceUpdate } from '../../agent/sources/source.ts';
 import { patientCalls } from '../../system/files/patient-calls.ts';
 
@@ -12,19 +16,9 @@ export function staticPods(path: string, nodeName: string): Observable<SourceUpd
 /** Where a manifest is broken, its pods are missing, and the problems say why. */
 export async function readStaticPods(path: string, nodeName: string): Promise<SourceUpdate> {
   const source = 'file';
-  const { files, problems } = await readManifests(path, NOTHING_READ, {
-    source,
-    nodeName,
-    calls: patientCalls,
-  });
-  const manifests = [...files];
+  const reading = await readManifests(path, NOTHING_READ, { source, nodeName, calls: patientCalls });
   return {
-    pods: manifests.flatMap(([, { pods }]) => pods),
-    problems: [
-      ...problems,
-      ...manifests.flatMap(([file, manifest]) =>
-        manifest.problems.map((problem) => ({ source, file, ...problem }) as const),
-      ),
-    ],
+    pods: [...reading.files.values()].flatMap(({ pods }) => pods),
+    problems: [...reading.problems, ...manifestProblems(reading, source)],
   };
 }

@@ -18,14 +18,14 @@ export interface HollowCsiDriver {
   readonly maxVolumes: number | undefined;
   /** Labels of the nodes on which its volumes can be used. */
   readonly topology: Readonly<Record<string, string>> | undefined;
-  readonly calls: Readonly<Partial<Record<string, Range>>>;
+  readonly calls: Readonly<Record<(typeof CALLS)[number], Range>>;
   /** The share of these calls that fail, from 0 to 1. */
   readonly callFailures: number;
   /** This process attaches its volumes. Else an external-attacher of the cluster does. */
   readonly isAttaching: boolean;
 }
 
-const DEFAULT_CALLS: Readonly<Record<(typeof CALLS)[number], Range>> = {
+const DEFAULT_CALLS: HollowCsiDriver['calls'] = {
   NodeStageVolume: [200, 1_000],
   NodePublishVolume: [20, 100],
   NodeUnpublishVolume: [20, 100],

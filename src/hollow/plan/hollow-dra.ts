@@ -16,12 +16,12 @@ export interface HollowDraDriver {
   /** Of each device. */
   readonly attributes: Readonly<Record<string, Attribute>>;
   readonly capacity: NonNullable<Device['capacity']>;
-  readonly calls: Readonly<Partial<Record<string, Range>>>;
+  readonly calls: Readonly<Record<(typeof CALLS)[number], Range>>;
   /** The share of these calls that fail, from 0 to 1. */
   readonly callFailures: number;
 }
 
-const DEFAULT_CALLS: Readonly<Record<(typeof CALLS)[number], Range>> = {
+const DEFAULT_CALLS: HollowDraDriver['calls'] = {
   NodePrepareResources: [100, 500],
   NodeUnprepareResources: [50, 200],
 };

@@ -61,6 +61,7 @@ export interface AgentClusterOptions extends Pick<AgentContext, 'clock' | 'rando
 }
 
 export class AgentCluster {
+  readonly api: ApiServer;
   readonly pods: Observable<SourceUpdate>;
   readonly sender: EventSender;
   /** The objects to which its pods refer. */
@@ -74,6 +75,7 @@ export class AgentCluster {
   constructor(options: AgentClusterOptions) {
     this.#options = options;
     const { client, clock, random, nodeFacts, strategy, syncFrequencyMs } = options;
+    this.api = client;
     const nodeName = nodeFacts().name;
     const timing = { clock, random };
     this.watchedNode = watchNode(client, nodeName, timing);
@@ -94,7 +96,7 @@ export class AgentCluster {
   }
 
   /** As the API server sent it last. */
-  node(): Node | undefined {
+  ownNode(): Node | undefined {
     return this.#agent?.ownNode();
   }
 

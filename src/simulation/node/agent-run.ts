@@ -245,11 +245,7 @@ export class AgentRun {
       host &&
       new AgentDrivers(this.#context(), {
         host,
-        cluster: {
-          api: this.client,
-          ownNode: () => this.#cluster.node(),
-          writtenNode: () => this.#cluster.writtenNode(),
-        },
+        cluster: this.#cluster,
         nodeName: nodeFacts().name,
         objects: this.#cluster.objects,
         isAlive: () => this.judges.isAlive,
@@ -321,7 +317,7 @@ export class AgentRun {
     const witness = this.judges.admission.plugins;
     const taintsApi = this.#taintsClient;
     if (plugins === undefined || witness === undefined || taintsApi === undefined) return {};
-    const own = { api: this.client, taintsApi, node: () => this.#cluster.node() };
+    const own = { api: this.client, taintsApi, node: () => this.#cluster.ownNode() };
     const timing = { clock: this.#clock, random: this.#pluginRandom };
     return { plugins: (core) => agentPlugins(core, { ...plugins, ...own, ...timing, witness }) };
   }

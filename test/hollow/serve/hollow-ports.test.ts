@@ -1,8 +1,7 @@
+import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
-
-import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
 import { hollowPorts } from '../../../src/hollow/serve/hollow-ports.ts';
 import type { PodSpec } from '../../../src/types/kubernetes.ts';

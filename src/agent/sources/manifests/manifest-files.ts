@@ -91,6 +91,13 @@ export async function readManifests(
   }
 }
 
+/** Those of its files. */
+export function manifestProblems({ files }: Reading, source: ManifestSource): readonly SourceProblem[] {
+  return [...files].flatMap(([file, { problems }]) =>
+    problems.map((problem) => ({ source, file, ...problem })),
+  );
+}
+
 /** Whether the path is one manifest, and it is broken: its pods are not known. */
 function isUnknown(single: ManifestFile | undefined): boolean {
   return single?.isBroken === true;
