@@ -62,6 +62,23 @@ export function promiseOf<T>(work: () => T): Promise<T> {
   return new Promise((resolve) => resolve(work()));
 }
 
+/**
+ * Calls `act` with the reason once one of the signals aborts, at once where one has. Returns a function that forgets it. Node keeps a signal of
+ * `AbortSignal.any`, and all that its listeners reach, until it aborts or has no listener: one that may never abort is not listened to.
+ */
+export function whenAborted(signals: readonly AbortSignal[], act: (reason: Error) => void): () => void {
+  const forget = () => {
+    for (const signal of signals) signal.removeEventListener('abort', aborted);
+  };
+  const aborted = () => {
+    forget();
+    act(signals.find((signal) => signal.aborted)?.reason as Error);
+  };
+  for (const signal of signals) signal.addEventListener('abort', aborted);
+  if (signals.some((signal) => signal.aborted)) aborted();
+  return forget;
+}
+
 /** The outcome of the work, or a rejection with the signal's reason as soon as it aborts. The work itself goes on. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   // Work that fails after that concerns no caller any more.

@@ -1,5 +1,6 @@
 import { type Clock, MAX_TIMER_MS, type TimerHandle } from '../types/clock.ts';
 import { StateletError } from '../types/errors.ts';
+import { whenAborted } from './promises.ts';
 
 /** A timer that can be armed again and disarmed: at most one call is pending. */
 export class Timer {
@@ -31,35 +32,45 @@ export class Timer {
   }
 }
 
-/** Resolves after `delayMs`, which is at most `MAX_TIMER_MS`; rejects as soon as `signal` aborts. Leaves no timer behind. */
-export async function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
+/** Resolves after `delayMs`, which is at most `MAX_TIMER_MS`; rejects as soon as a signal aborts. Leaves no timer behind. */
+export async function sleep(
+  clock: Clock,
+  delayMs: number,
+  ...signals: readonly [AbortSignal, ...AbortSignal[]]
+): Promise<void> {
+  for (const signal of signals) signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<undefined>();
   const timer = clock.setTimeout(() => resolve(undefined), Math.min(delayMs, MAX_TIMER_MS));
-  const abort = () => reject(new StateletError('Canceled', 'the wait was aborted'));
-  signal.addEventListener('abort', abort, { once: true });
+  const forget = whenAborted(signals, () => reject(new StateletError('Canceled', 'the wait was aborted')));
   try {
     await promise;
   } finally {
     clock.clearTimeout(timer);
-    signal.removeEventListener('abort', abort);
+    forget();
   }
 }
 
-/** Runs the work with a signal that aborts as `signal` does, and after that time. Leaves no timer behind. */
-export async function withinTime<T>(
+/**
+ * Gives `work` a signal that aborts as `signal` does, or after `limitMs` (0: never) with the error of `late`. Default: DeadlineExceeded. Leaves no timer
+ * behind. Work does not begin where the signal has aborted.
+ */
+export async function withDeadline<T>(
   clock: Clock,
   limitMs: number,
   signal: AbortSignal | undefined,
-  work: (limit: AbortSignal) => Promise<T>,
+  work: (signal: AbortSignal) => Promise<T>,
+  late = () => new StateletError('DeadlineExceeded', `not done within ${limitMs / 1000} s`),
 ): Promise<T> {
-  const limit = new AbortController();
-  const timeUp = () => limit.abort(new DOMException('the time limit is over', 'TimeoutError'));
-  const timer = clock.setTimeout(timeUp, limitMs);
+  signal?.throwIfAborted();
+  const limited = new AbortController();
+  const timer = new Timer(clock);
+  if (limitMs > 0) timer.arm(limitMs, () => limited.abort(late()));
+  const forget = whenAborted(signal ? [signal] : [], (reason) => limited.abort(reason));
   try {
-    return await work(signal ? AbortSignal.any([signal, limit.signal]) : limit.signal);
+    return await work(limited.signal);
   } finally {
-    clock.clearTimeout(timer);
+    timer.disarm();
+    forget();
   }
 }
 

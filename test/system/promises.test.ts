@@ -1,5 +1,11 @@
-import { expect, test } from '@jest/globals';
-import { allOrFirstFailure, eachOf, OneAtATime, unlessAborted } from '../../src/system/promises.ts';
+import { describe, expect, test } from '@jest/globals';
+import {
+  allOrFirstFailure,
+  eachOf,
+  OneAtATime,
+  unlessAborted,
+  whenAborted,
+} from '../../src/system/promises.ts';
 
 test('the work is done for every item, for no more than the limit at a time', async () => {
   let underWay = 0;
@@ -111,4 +117,35 @@ test('work that fails when no caller waits any more is no unhandled rejection', 
   } finally {
     process.off('unhandledRejection', hear);
   }
+});
+
+describe('told once one of several signals aborts', () => {
+  const two = () => {
+    const [first, second] = [new AbortController(), new AbortController()];
+    const told: string[] = [];
+    const forget = whenAborted([first.signal, second.signal], ({ message }) => told.push(message));
+    return { first, second, told, forget };
+  };
+
+  test('with the reason of the first that does, and only once', () => {
+    const { first, second, told } = two();
+    second.abort(new Error('second'));
+    first.abort(new Error('first'));
+    expect(told).toEqual(['second']);
+  });
+
+  test('at once where one has aborted', () => {
+    const told: string[] = [];
+    whenAborted([new AbortController().signal, AbortSignal.abort(new Error('before'))], ({ message }) =>
+      told.push(message),
+    );
+    expect(told).toEqual(['before']);
+  });
+
+  test('not after it was forgotten', () => {
+    const { first, told, forget } = two();
+    forget();
+    first.abort(new Error('first'));
+    expect(told).toEqual([]);
+  });
 });

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Observable, Subject } from 'rxjs';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
-import { withDeadline } from '../../agent/runtime/probes/tcp-connect.ts';
-import { systemClock } from '../../system/timer.ts';
+import { systemClock, withDeadline } from '../../system/timer.ts';
 import type { ContainerEvent, ContainerEventType, ContainerStateName } from '../../types/cri.ts';
 import { canceled, Connection, HELLO_TIMEOUT_MS } from './connection.ts';
 import type { RuntimeLayout } from '../layout.ts';

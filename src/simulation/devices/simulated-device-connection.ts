@@ -4,6 +4,8 @@ import type { PreferenceQuestion } from '../../agent/policies/devices/device-cho
 import type { ListedDevice } from '../../agent/policies/devices/device-list.ts';
 import type { DevicePluginOptions } from '../../agent/runtime/devices/device-messages.ts';
 import type { DevicePluginConnection } from '../../agent/runtime/devices/remote-device-plugin.ts';
+import { whenAborted } from '../../system/promises.ts';
+import { withDeadline } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { DevicePluginLife } from './device-plugin-life.ts';
@@ -125,14 +127,14 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
   }
 
   preStartContainer(_ids: readonly string[], signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    const limit = new AbortController();
-    const timer = clock.setTimeout(
-      () => limit.abort(new StateletError('DeadlineExceeded', 'it has not answered in time')),
+    const late = () => new StateletError('DeadlineExceeded', 'it has not answered in time');
+    return withDeadline(
+      this.#options.clock,
       PRE_START_LIMIT_MS,
+      signal,
+      (limit) => this.#answer('preStart', limit, () => undefined),
+      late,
     );
-    const both = AbortSignal.any([signal, limit.signal]);
-    return this.#answer('preStart', both, () => undefined).finally(() => clock.clearTimeout(timer));
   }
 
   retire(): void {
@@ -178,15 +180,12 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
     const gone = () => {
       clock.setTimeout(() => reject(new StateletError('Unavailable', 'nothing listens there')), 1);
     };
-    const either = AbortSignal.any([signal, this.#closed.signal]);
-    const aborted = () => reject(either.reason as Error);
     if (life?.isAlive === true) life.onDeath.add(gone);
     else gone();
-    if (either.aborted) aborted();
-    either.addEventListener('abort', aborted);
+    const forget = whenAborted([signal, this.#closed.signal], reject);
     return () => {
       life?.onDeath.delete(gone);
-      either.removeEventListener('abort', aborted);
+      forget();
     };
   }
 }

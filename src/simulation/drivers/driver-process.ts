@@ -1,5 +1,6 @@
 /** One process of a simulated CSI or DRA driver, from when it listens until it dies. What it has mounted or prepared outlives it. */
 import type { GrpcLink } from '../../system/grpc/grpc-client.ts';
+import { whenAborted } from '../../system/promises.ts';
 import type { Clock } from '../../types/clock.ts';
 import { type ErrorKind, StateletError } from '../../types/errors.ts';
 import { pick } from '../plugins/plugins-plan.ts';
@@ -173,13 +174,10 @@ export function linkTo(process: DriverProcess | undefined, clock: Clock): GrpcLi
     begin: (answer: (error: Error | undefined, value?: T) => void) => void,
   ) =>
     new Promise<T>((resolve, reject) => {
-      const either = AbortSignal.any([signal, closed.signal]);
-      const aborted = () => reject(failureOf(either.reason));
-      if (either.aborted) aborted();
-      either.addEventListener('abort', aborted, { once: true });
+      const forget = whenAborted([signal, closed.signal], (reason) => reject(failureOf(reason)));
       begin((error, value) => {
         clock.setTimeout(() => {
-          either.removeEventListener('abort', aborted);
+          forget();
           if (error) reject(error);
           else resolve(value as T);
         }, 1);

@@ -3,6 +3,7 @@ import type { SocketSource } from '../../agent/actors/plugins/plugin-directory.t
 import type { RegistrationClient } from '../../agent/plugins/protocol/registration-client.ts';
 import type { PluginInfo } from '../../agent/plugins/protocol/service-methods.ts';
 import type { SocketListener } from '../../agent/plugins/registration/plugin-sockets.ts';
+import { whenAborted } from '../../system/promises.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 import { drawnMs, type PluginsPlan, pick, type SocketPlan } from './plugins-plan.ts';
@@ -75,10 +76,11 @@ export class PluginFolder {
       const value = misbehaves()
         ? random(`${String(life)}/${what}/${String(clock.now())}/${String(++asked)}`)
         : 1;
-      signal.addEventListener('abort', () => reject(signal.reason as Error));
+      const forget = whenAborted([signal], reject);
       if (value < 0.1) return promise;
       clock.setTimeout(
         () => {
+          forget();
           if (value < 0.25 || life === undefined || this.#there.get(path)?.life !== life)
             reject(new StateletError('Unavailable', 'nothing answers at the socket'));
           else resolve(answer());

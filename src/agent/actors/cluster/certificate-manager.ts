@@ -35,7 +35,7 @@ import {
   NAMED_ISSUE_TIMEOUT_MS,
 } from '../../policies/cluster/certificates.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
-import { sleep } from '../../../system/timer.ts';
+import { sleep, withDeadline } from '../../../system/timer.ts';
 import type { ActorContext } from '../actor-context.ts';
 import { agentActor, requestActor } from '../agent-actor.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
@@ -229,23 +229,21 @@ export class CertificateManager {
     const [submitted, server, key] = [this.#submitted, this.#connection?.main, this.#key];
     if (submitted === undefined || server === undefined) throw new Error('nothing has been asked for');
     const limitMs = keptKey === undefined ? ISSUE_TIMEOUT_MS : NAMED_ISSUE_TIMEOUT_MS;
-    const limit = new AbortController();
-    const timer = clock.setTimeout(() => limit.abort(tooLate(submitted.name, limitMs)), limitMs);
-    const either = AbortSignal.any([signal, limit.signal]);
-    try {
-      const cert = await issuedCertificate(server, submitted, { clock, signal: either });
-      const pair = await store.update(cert, key, clock.now());
-      await onIssued?.(pair);
-      either.throwIfAborted();
-      if (this.#pair !== undefined) measurements?.rotated(kind, clock.now() - this.#pair.facts.notBefore);
-      this.#pair = pair;
-      this.#disconnect();
-      return { certificate: pair.facts, at: clock.now(), random: random() };
-    } catch (error) {
-      throw limit.signal.aborted ? limit.signal.reason : error;
-    } finally {
-      clock.clearTimeout(timer);
-    }
+    const issue = async (limit: AbortSignal): Promise<Issued> => {
+      try {
+        const cert = await issuedCertificate(server, submitted, { clock, signal: limit });
+        const pair = await store.update(cert, key, clock.now());
+        await onIssued?.(pair);
+        limit.throwIfAborted();
+        if (this.#pair !== undefined) measurements?.rotated(kind, clock.now() - this.#pair.facts.notBefore);
+        this.#pair = pair;
+        this.#disconnect();
+        return { certificate: pair.facts, at: clock.now(), random: random() };
+      } catch (error) {
+        throw limit.aborted ? limit.reason : error;
+      }
+    };
+    return withDeadline(clock, limitMs, signal, issue, () => tooLate(submitted.name, limitMs));
   }
 
   #disconnect(): void {

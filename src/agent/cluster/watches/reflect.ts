@@ -202,7 +202,7 @@ class Reflector<T extends ApiObject> {
       awake.abort();
     });
     // Both signals mean that the pause is over.
-    await sleep(clock, delayMs, AbortSignal.any([signal, awake.signal])).catch(() => undefined);
+    await sleep(clock, delayMs, signal, awake.signal).catch(() => undefined);
     subscription.unsubscribe();
   }
 

@@ -7,7 +7,7 @@ import {
 } from '../../policies/eviction-plugins/plugin-registration.ts';
 import { shortDuration } from '../../policies/formats/duration.ts';
 import { unlessAborted } from '../../../system/promises.ts';
-import { Timer } from '../../../system/timer.ts';
+import { Timer, withDeadline } from '../../../system/timer.ts';
 import type { Clock } from '../../../types/clock.ts';
 import { StateletError } from '../../../types/errors.ts';
 import type { RegistrationClient } from '../protocol/registration-client.ts';
@@ -46,22 +46,15 @@ export function askForToken(
   return limited('GetToken', TOKEN_LIMIT_MS, options, ask);
 }
 
-async function limited<T>(
+function limited<T>(
   call: string,
   limitMs: number,
   { clock, signal }: CallOptions,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const late = new AbortController();
-  const timer = new Timer(clock);
-  const problem = `${call}: no answer within ${shortDuration(limitMs)}`;
-  timer.arm(limitMs, () => late.abort(new StateletError('DeadlineExceeded', problem)));
-  const limit = AbortSignal.any([signal, late.signal]);
-  try {
-    return await unlessAborted(work(limit), limit);
-  } finally {
-    timer.disarm();
-  }
+  const late = () =>
+    new StateletError('DeadlineExceeded', `${call}: no answer within ${shortDuration(limitMs)}`);
+  return withDeadline(clock, limitMs, signal, (limit) => unlessAborted(work(limit), limit), late);
 }
 
 /** As long as a plugin that listens takes to answer. */

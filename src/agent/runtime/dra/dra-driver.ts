@@ -5,7 +5,7 @@ import type { DraService } from '../../policies/dra/dra-registration.ts';
 import { driverWords } from '../../policies/formats/terminal-text.ts';
 import { type Dial, dialSocket, type GrpcLink } from '../../../system/grpc/grpc-client.ts';
 import type { Method } from '../../../system/grpc/method.ts';
-import { withinTime } from '../../../system/timer.ts';
+import { withDeadline } from '../../../system/timer.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import {
@@ -95,7 +95,7 @@ export class DraDriver {
     const { clock, measurements } = this.#context;
     const end = measurements?.dra.called(this.name, method.path);
     try {
-      const answer = await withinTime(clock, CALL_LIMIT_MS, signal, (limit) =>
+      const answer = await withDeadline(clock, CALL_LIMIT_MS, signal, (limit) =>
         this.#calls.call(method, { claims }, limit),
       );
       end?.('OK');

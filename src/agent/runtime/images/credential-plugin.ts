@@ -19,11 +19,11 @@ import { parseImageReference } from '../../policies/images/image-reference.ts';
 import type { CredentialSource } from '../../policies/images/pulled-record.ts';
 import { unlessAborted } from '../../../system/promises.ts';
 import { BoundedOutput } from '../../../system/run-command.ts';
+import { withDeadline } from '../../../system/timer.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import type { ApiObjects } from '../../../types/api-objects.ts';
 import { errorKind, errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
-import { withDeadline } from '../probes/tcp-connect.ts';
 import type { CredentialProviders } from './keyring.ts';
 
 /** As with the kubelet: enough for a plugin that asks its own server twice. */

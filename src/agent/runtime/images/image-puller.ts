@@ -1,12 +1,12 @@
 import type { PullCredentials } from '../../policies/images/image-credentials.ts';
 import { asOneMessage } from '../../policies/formats/go-text.ts';
 import { takeToken, type TokenBucket } from '../../policies/formats/token-bucket.ts';
+import { withDeadline } from '../../../system/timer.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import type { AuthConfig, Image, PodSandboxConfig } from '../../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import type { ImageInUse } from '../node/pod-node.ts';
 import { runtimeMessage, type RuntimeService } from '../service/runtime-service.ts';
-import { withDeadline } from '../probes/tcp-connect.ts';
 import { imageInUse } from './present-images.ts';
 import { SharedQueue } from './shared-queue.ts';
 

@@ -3,8 +3,7 @@ import type { Clock } from '../../../types/clock.ts';
 import type { RuntimeStatus } from '../../../types/cri.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { RuntimeHealth } from '../../policies/node/ready-problems.ts';
-import { Timer } from '../../../system/timer.ts';
-import { withDeadline } from '../probes/tcp-connect.ts';
+import { Timer, withDeadline } from '../../../system/timer.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { unlessAborted } from '../../../system/promises.ts';
 

@@ -9,10 +9,10 @@ import type { AgentContext } from '../../../types/agent-context.ts';
 import { invalid, StateletError } from '../../../types/errors.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
 import { podFields } from '../../../types/logger.ts';
-import { tcpConnect, withDeadline } from '../probes/tcp-connect.ts';
+import { tcpConnect } from '../probes/tcp-connect.ts';
 import { httpGet, isHTTPResponseError } from '../probes/http-get.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
-import { sleep } from '../../../system/timer.ts';
+import { sleep, withDeadline } from '../../../system/timer.ts';
 
 export interface HookTarget extends AgentContext {
   readonly runtime: RuntimeService;

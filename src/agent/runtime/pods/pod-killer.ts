@@ -152,7 +152,7 @@ export class PodKiller {
 
   async #within(seconds: number, awaited: readonly Promise<void>[], signal: AbortSignal): Promise<void> {
     const allEnded = new AbortController();
-    const timeUp = sleep(this.#context.clock, seconds * 1000, AbortSignal.any([signal, allEnded.signal]));
+    const timeUp = sleep(this.#context.clock, seconds * 1000, signal, allEnded.signal);
     try {
       await Promise.race([Promise.allSettled(awaited), timeUp]);
     } finally {

@@ -8,12 +8,13 @@ import {
   socketAddress,
   timeoutSeconds,
 } from '../../policies/probes/probe-request.ts';
+import { withDeadline } from '../../../system/timer.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorKind, StateletError } from '../../../types/errors.ts';
 import { podFields } from '../../../types/logger.ts';
 import { BoundedOutput } from '../../../system/run-command.ts';
 import { runtimeMessage, type RuntimeService } from '../service/runtime-service.ts';
-import { tcpConnect, withDeadline } from './tcp-connect.ts';
+import { tcpConnect } from './tcp-connect.ts';
 import { httpGet } from './http-get.ts';
 
 interface ProbeRun {

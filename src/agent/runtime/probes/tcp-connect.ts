@@ -1,7 +1,5 @@
 import { connect } from 'node:net';
 import { type Address, hostPort } from '../../policies/probes/probe-request.ts';
-import { Timer } from '../../../system/timer.ts';
-import type { Clock } from '../../../types/clock.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 
 /** Connects and closes the connection. Rejects with DeadlineExceeded or Unavailable. */
@@ -59,27 +57,4 @@ export function isDialFailure(error: unknown): boolean {
 function firstOf(error: unknown): SystemError {
   const system = error as SystemError;
   return system.errors?.[0] ?? system;
-}
-
-/** Gives `work` a signal that aborts with `signal`, or after `limitMs` (0: never) with DeadlineExceeded as its reason. */
-export async function withDeadline<T>(
-  clock: Clock,
-  limitMs: number,
-  signal: AbortSignal,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  signal.throwIfAborted();
-  const controller = new AbortController();
-  const abort = () => controller.abort(signal.reason);
-  const timeUp = () =>
-    controller.abort(new StateletError('DeadlineExceeded', `not done within ${limitMs / 1000} s`));
-  const timer = new Timer(clock);
-  if (limitMs > 0) timer.arm(limitMs, timeUp);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await work(controller.signal);
-  } finally {
-    timer.disarm();
-    signal.removeEventListener('abort', abort);
-  }
 }

@@ -1,7 +1,7 @@
 import { mountFailure, failedStep, pluginOf } from '../../policies/volumes/claimed-volume.ts';
 import { usedVolumes, type Volume } from '../../policies/volumes/volume-source.ts';
 import { unlessAborted } from '../../../system/promises.ts';
-import { withinTime } from '../../../system/timer.ts';
+import { withDeadline } from '../../../system/timer.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
@@ -87,7 +87,8 @@ export class PodVolumes {
     signal: AbortSignal | undefined,
     work: (limit: AbortSignal) => Promise<T>,
   ): Promise<T | undefined> {
-    return withinTime(this.#context.clock, WAIT_MAX_MS, signal, async (limit) => {
+    if (signal?.aborted === true) return undefined;
+    return withDeadline(this.#context.clock, WAIT_MAX_MS, signal, async (limit) => {
       try {
         return await unlessAborted(work(limit), limit);
       } catch (error) {

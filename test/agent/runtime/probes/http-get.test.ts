@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { type HTTPGetAction, httpRequest } from '../../../../src/agent/policies/probes/probe-request.ts';
-import { withDeadline } from '../../../../src/agent/runtime/probes/tcp-connect.ts';
 import { httpGet, isHTTPResponseError } from '../../../../src/agent/runtime/probes/http-get.ts';
-import { systemClock } from '../../../../src/system/timer.ts';
+import { systemClock, withDeadline } from '../../../../src/system/timer.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
 import { closedPort, closeServers, httpServer, httpsServer, tcpServer } from './servers.ts';
 

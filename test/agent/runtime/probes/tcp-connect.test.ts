@@ -1,13 +1,7 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
-import {
-  dialFailure,
-  isDialFailure,
-  tcpConnect,
-  withDeadline,
-} from '../../../../src/agent/runtime/probes/tcp-connect.ts';
+import { dialFailure, isDialFailure, tcpConnect } from '../../../../src/agent/runtime/probes/tcp-connect.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
-import { unlessAborted } from '../../../../src/system/promises.ts';
-import { StateletError } from '../../../../src/types/errors.ts';
+import { withDeadline } from '../../../../src/system/timer.ts';
 import { closedPort, closeServers, tcpServer } from './servers.ts';
 
 describe('tcp connect', () => {
@@ -88,46 +82,4 @@ describe('an error', () => {
   ])('%s came before the connection: %j', (_when, error, expected) => {
     expect(isDialFailure(error)).toBe(expected);
   });
-});
-
-const never = (signal: AbortSignal) => unlessAborted(new Promise<never>(() => undefined), signal);
-
-const signal = () => new AbortController().signal;
-
-test('work that takes too long is aborted with DeadlineExceeded', async () => {
-  const clock = new VirtualClock(0);
-  const outcome = withDeadline(clock, 1_500, signal(), never).catch((error: unknown) => error);
-  await clock.advance(1_500);
-  expect(await outcome).toMatchObject({ kind: 'DeadlineExceeded', message: 'not done within 1.5 s' });
-});
-
-test('work that ends in time leaves no timer', async () => {
-  const clock = new VirtualClock(0);
-  expect(await withDeadline(clock, 1_000, signal(), () => Promise.resolve('done'))).toBe('done');
-  expect(clock.armed).toBe(0);
-});
-
-test('a limit of zero is none', async () => {
-  const clock = new VirtualClock(0);
-  const work = Promise.withResolvers<string>();
-  const outcome = withDeadline(clock, 0, signal(), () => work.promise);
-  expect(clock.armed).toBe(0);
-  work.resolve('done');
-  expect(await outcome).toBe('done');
-});
-
-test("the caller's signal aborts the work with its own reason", async () => {
-  const clock = new VirtualClock(0);
-  const controller = new AbortController();
-  const outcome = withDeadline(clock, 1_000, controller.signal, never).catch((error: unknown) => error);
-  controller.abort(new StateletError('Canceled', 'stopped'));
-  expect(await outcome).toMatchObject({ kind: 'Canceled' });
-  expect(clock.armed).toBe(0);
-});
-
-test('with a signal that has aborted, the work does not begin', async () => {
-  let begun = false;
-  const work = () => Promise.resolve((begun = true));
-  await expect(withDeadline(new VirtualClock(0), 1_000, AbortSignal.abort(), work)).rejects.toThrow();
-  expect(begun).toBe(false);
 });

@@ -1,6 +1,6 @@
 import { type Dial, dialSocket, type GrpcLink } from '../../../../system/grpc/grpc-client.ts';
 import type { Method } from '../../../../system/grpc/method.ts';
-import { withinTime } from '../../../../system/timer.ts';
+import { withDeadline } from '../../../../system/timer.ts';
 import { driverWords } from '../../../policies/formats/terminal-text.ts';
 import type { CsiCapability } from '../../../policies/volumes/csi-source.ts';
 import { volumeFigures } from '../../../policies/volumes/csi-figures.ts';
@@ -107,7 +107,7 @@ export class CsiDriver {
     const { clock, measurements } = this.#context;
     const end = measurements?.csi.operation(this.name, method.path);
     try {
-      const answer = await withinTime(clock, CALL_LIMIT_MS, signal, (limit) =>
+      const answer = await withDeadline(clock, CALL_LIMIT_MS, signal, (limit) =>
         this.#client.call(method, request, limit),
       );
       end?.('OK');
