@@ -1,4 +1,6 @@
+import { queryObjects } from 'node:v8';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { NodeAgent } from '../../src/agent/actors/node-agent.ts';
 import { ALL_FAULTS } from '../../src/simulation/plan/fault-kinds.ts';
 import { simulate, type SimulationOptions } from '../../src/simulation/simulation.ts';
 
@@ -25,6 +27,13 @@ test('simulated time may be longer than a timer can wait, and its progress is re
   expect(result.elapsedMs).toBe(60_000);
   expect(result.operations).toContain(1);
   expect(elapsed).toEqual(Array.from({ length: 12 }, (_, index) => 5_000 * (index + 1)));
+});
+
+test('agents that are killed while they wait for plugins are freed', async () => {
+  const before = queryObjects(NodeAgent);
+  // Fifteen agents of this seed are killed so.
+  await simulate({ seed: 3, nodes: 1, pods: 6, hours: 0.5, faults: ALL_FAULTS });
+  expect(queryObjects(NodeAgent)).toBeLessThanOrEqual(before);
 });
 
 describe('the history', () => {
