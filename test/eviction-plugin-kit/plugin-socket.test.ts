@@ -1,16 +1,6 @@
 /** The socket of a plugin, in a folder in which others make and remove files too. */
 import { spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -112,7 +102,7 @@ test('what is no socket is not replaced by stealth: the plugin does not start', 
 });
 
 test('a path that is too long for a socket is an error that says so', async () => {
-  const registryDir = join(mkdtempSync(join(tmpdir(), 'statelet-kit-')), 'x'.repeat(90));
+  const registryDir = join(bed.dir, 'x'.repeat(90));
   const started = startEvictionPlugin({ name: 'x', evictPods: () => undefined }, { registryDir });
   await expect(started).rejects.toThrow('too long a path: a socket may have 107 bytes');
 });

@@ -21,5 +21,12 @@ export function loopsBelow(folder: string): readonly { readonly device: string; 
 
 /** For the end of a test: also removes devices that an agent has left. Devices that others use go last. */
 export function removeBlockDevices(folder: string): void {
-  for (const { device } of [...loopsBelow(folder)].reverse()) execFileSync('losetup', ['-d', device]);
+  for (const { device } of [...loopsBelow(folder)].reverse()) {
+    try {
+      execFileSync('losetup', ['-d', device], { stdio: 'pipe' });
+    } catch (error) {
+      // One that was let go while another process had it open has gone meanwhile.
+      if (loopsBelow(folder).some((left) => left.device === device)) throw error;
+    }
+  }
 }

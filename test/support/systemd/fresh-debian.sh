@@ -6,7 +6,7 @@
 set -eu
 dir=$1 node=$2 bin=$3 examples=$4 restricts=$5
 ip link set lo up
-scratch=$(mktemp -d)
+scratch=$(mktemp -d -p "$dir")
 mount -t tmpfs tmpfs "$scratch"
 for folder in /etc /usr /var/lib /var/log /root; do
   mkdir -p "$scratch$folder/up" "$scratch$folder/work"

@@ -6,14 +6,18 @@
 import { readdir, readFile, readlink, rm, rmdir, stat, symlink, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolder } from '../../../system/make-folder.ts';
+import { NEVER_ABORTED } from '../../../system/promises.ts';
 import { runCommand } from '../../../system/run-command.ts';
 import { errnoCode, ifThere } from '../../../system/system-errors.ts';
+import { sleep, systemClock } from '../../../system/timer.ts';
 import { StateletError } from '../../../types/errors.ts';
 import { bindMount, mountedPaths, unmountBelow } from './mounter.ts';
 import { type DevicePaths, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 
 const COMMAND_LIMIT_MS = 60_000;
 const HOLDERS = '/sys/block';
+const LET_GO_TRIES = 20;
+const LET_GO_PAUSE_MS = 100;
 
 /** Makes the link before the device: by the link a later agent finds the device. */
 export async function linkDevice({ link }: Pick<DevicePaths, 'link'>, device: string): Promise<void> {
@@ -39,11 +43,24 @@ export async function mapDevice({ mount }: Pick<DevicePaths, 'mount'>, device: s
 
 /** The link stays until mount and loop device are gone. */
 export async function unmapDevice({ mount }: Pick<DevicePaths, 'mount'>): Promise<void> {
-  const holder = await holderOf(mount);
-  if (holder !== undefined) await losetup('-d', holder);
-  await unmountBelow(mount);
+  await letGo(mount);
   await rm(mount, { force: true });
   await removeIfEmpty(dirname(mount));
+}
+
+/** While another process, such as udev, has the loop device open, the kernel keeps the mount busy. That takes a moment. */
+async function letGo(mount: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      const holder = await holderOf(mount);
+      if (holder !== undefined) await losetup('-d', holder);
+      await unmountBelow(mount);
+      return;
+    } catch (error) {
+      if (tries === LET_GO_TRIES) throw error;
+    }
+    await sleep(systemClock, LET_GO_PAUSE_MS, NEVER_ABORTED);
+  }
 }
 
 /** `remove`: removes an empty folder. */

@@ -1,10 +1,21 @@
 /** PersistentVolumes of volumeMode Block: real block devices, of local volumes and of a CSI driver, also where the agent is killed. */
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { ClaimedVolumes } from '../../../../src/agent/runtime/volumes/claimed-volumes.ts';
 import { loopsBelow, makeBlockDevice, removeBlockDevices } from '../../../support/block-devices.ts';
 import { mountsOf, TestCsiDriver } from '../../../support/test-csi-driver.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 import { claim, CLAIMED, claimingPod, persistentVolume } from '../../policies/volumes/claims/claims.ts';
 import { describeAsRoot, VolumeBed } from './bed.ts';
 import { dieAt, stepsOf } from './dying.ts';
@@ -71,6 +82,19 @@ describeAsRoot('a local volume that is a block device', () => {
     await later.unmountPod('u-1');
     expect([existsSync(bed.podDir()), contentOf(device)]).toEqual([false, 'kept']);
     expect(readdirSync(join(bed.rootDir, 'plugins/kubernetes.io/local-volume/volumeDevices'))).toEqual([]);
+  });
+
+  test('is left as soon as another process closes the loop device that holds it', async () => {
+    await bed.mount(POD);
+    const [{ device: holder } = { device: '' }] = loopsBelow(bed.rootDir);
+    const opened = openSync(holder, 'r');
+    const released = bed.newManager().releaseVolumes('u-1');
+    // The kernel lets it go after its last user.
+    const isLetGo = () => readFileSync(`/sys/block/${basename(holder)}/loop/autoclear`, 'utf8') === '1\n';
+    await waitFor(isLetGo, { what: 'the loop device to be detached' });
+    closeSync(opened);
+    await released;
+    expect([bed.mounts(), held()]).toEqual([[], []]);
   });
 
   test('that is no device, or on a node that gives no devices, becomes an event', async () => {
