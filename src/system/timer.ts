@@ -1,5 +1,5 @@
 import { type Clock, MAX_TIMER_MS, type TimerHandle } from '../types/clock.ts';
-import { StateletError } from '../types/errors.ts';
+import { errorMessage, StateletError } from '../types/errors.ts';
 import { whenAborted } from './promises.ts';
 
 /** A timer that can be armed again and disarmed: at most one call is pending. */
@@ -61,7 +61,7 @@ export async function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
   late = () => new StateletError('DeadlineExceeded', `not done within ${limitMs / 1000} s`),
 ): Promise<T> {
-  signal?.throwIfAborted();
+  if (signal?.aborted === true) throw canceled(signal.reason);
   const limited = new AbortController();
   const timer = new Timer(clock);
   if (limitMs > 0) timer.arm(limitMs, () => limited.abort(late()));
@@ -72,6 +72,12 @@ export async function withDeadline<T>(
     timer.disarm();
     forget();
   }
+}
+
+function canceled(reason: unknown): Error {
+  return reason instanceof StateletError
+    ? reason
+    : new StateletError('Canceled', errorMessage(reason), { cause: reason });
 }
 
 export const systemClock: Clock = {

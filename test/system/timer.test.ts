@@ -160,6 +160,8 @@ test("the caller's signal aborts the work with its own reason", async () => {
 test('with a signal that has aborted, the work does not begin', async () => {
   let begun = false;
   const work = () => Promise.resolve((begun = true));
-  await expect(withDeadline(new VirtualClock(0), 1_000, AbortSignal.abort(), work)).rejects.toThrow();
+  await expect(withDeadline(new VirtualClock(0), 1_000, AbortSignal.abort(), work)).rejects.toMatchObject({
+    kind: 'Canceled',
+  });
   expect(begun).toBe(false);
 });

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { MAX_TIMER_MS } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
+import { whenAborted } from '../../system/promises.ts';
 import { BoundedOutput } from '../../system/run-command.ts';
 import { onceStill } from '../../agent/runtime/service/runtime-service.ts';
 import { exitCodeOf, hasEnded, launch, type ProcessSpec } from './launch.ts';
@@ -28,10 +29,9 @@ export async function execCommand(
 ): Promise<ExecResult> {
   const child = await launch(spec, ['ignore', 'pipe', 'pipe']);
   const output = [new Output(child.stdout), new Output(child.stderr)] as const;
-  const timeout =
-    timeoutSeconds > 0 ? AbortSignal.timeout(Math.min(timeoutSeconds * 1000, MAX_TIMER_MS)) : signal;
-  const giveUp = AbortSignal.any([signal, timeout]);
-  const exitCode = await exitOf(child, giveUp);
+  const giveUp = [signal];
+  if (timeoutSeconds > 0) giveUp.push(AbortSignal.timeout(Math.min(timeoutSeconds * 1000, MAX_TIMER_MS)));
+  const exitCode = await exitOf(child, ...giveUp);
   if (exitCode !== undefined) {
     await Promise.all(output.map((stream) => stream.drained()));
     const [stdoutBase64, stderrBase64] = [output[0].base64(), output[1].base64()];
@@ -48,13 +48,19 @@ export async function execCommand(
 }
 
 /** The exit code; undefined if the caller gives up before. */
-export function exitOf(child: ChildProcess, giveUp: AbortSignal): Promise<number | undefined> {
-  return new Promise((resolve) => {
-    child.once('exit', (code, signal) => resolve(exitCodeOf(code, signal)));
-    if (hasEnded(child)) resolve(exitCodeOf(child.exitCode, child.signalCode));
-    if (giveUp.aborted) resolve(undefined);
-    giveUp.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
+export async function exitOf(
+  child: ChildProcess,
+  ...giveUp: readonly AbortSignal[]
+): Promise<number | undefined> {
+  const { promise, resolve } = Promise.withResolvers<number | undefined>();
+  child.once('exit', (code, signal) => resolve(exitCodeOf(code, signal)));
+  if (hasEnded(child)) resolve(exitCodeOf(child.exitCode, child.signalCode));
+  const forget = whenAborted(giveUp, () => resolve(undefined));
+  try {
+    return await promise;
+  } finally {
+    forget();
+  }
 }
 
 /** The output of a command to one of its streams. All of it is read; the beginning is kept. */

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Subscription } from 'rxjs';
 import { unlessAborted } from '../../../system/promises.ts';
+import { systemClock, withDeadline } from '../../../system/timer.ts';
 import { StateletError } from '../../../types/errors.ts';
 import type { ConnectionDetails, Credentials } from '../service/api-server.ts';
 import { dial, serverUrl } from './dial.ts';
@@ -139,17 +140,9 @@ export class ConnectionPool {
   async #dial(details: ConnectionDetails, protocols: readonly string[]): Promise<Socket | TLSSocket> {
     const { connectTimeoutMs, env } = this.#options;
     const problem = `no connection to ${details.server} in ${connectTimeoutMs / 1000} s`;
-    const timeout = new AbortController();
-    const timer = setTimeout(
-      () => timeout.abort(new StateletError('DeadlineExceeded', problem)),
-      connectTimeoutMs,
-    );
-    try {
-      const signal = AbortSignal.any([timeout.signal, this.#closing.signal]);
-      return await dial(details, { protocols, signal, env });
-    } finally {
-      clearTimeout(timer);
-    }
+    const late = () => new StateletError('DeadlineExceeded', problem);
+    const dialled = (signal: AbortSignal) => dial(details, { protocols, signal, env });
+    return withDeadline(systemClock, connectTimeoutMs, this.#closing.signal, dialled, late);
   }
 
   /** Requests that are under way end on their connections; the next ones are made with the new credentials. */
