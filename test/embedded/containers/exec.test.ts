@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { getEventListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { execCommand, type ExecLimits } from '../../../src/embedded/containers/exec.ts';
-import { type ProcessSpec, StartError } from '../../../src/embedded/containers/launch.ts';
+import { execCommand, type ExecLimits, exitOf } from '../../../src/embedded/containers/exec.ts';
+import { launch, type ProcessSpec, StartError } from '../../../src/embedded/containers/launch.ts';
 import { Sweeper } from '../../../src/embedded/containers/sweeper.ts';
 import type { RuntimeService } from '../../../src/agent/runtime/service/runtime-service.ts';
 import type { ContainerConfig } from '../../../src/types/cri.ts';
@@ -53,6 +54,12 @@ describe('a command', () => {
     await new Promise(setImmediate);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
     expect(textOf((await result).stdoutBase64)).toBe('late\n');
+  });
+
+  test('that has ended leaves no listener with its caller', async () => {
+    const { signal } = new AbortController();
+    await exitOf(await launch(specOf('true'), 'ignore'), signal);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   test('is killed with its group after its timeout', async () => {
