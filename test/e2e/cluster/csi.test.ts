@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import {
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -27,6 +28,7 @@ import {
 } from '../../support/test-csi-driver.ts';
 import { PATIENCE_MS, waitFor } from '../../support/wait-for.ts';
 
+const CSI_FOLDER = 'plugins/kubernetes.io/csi';
 const DRIVER = 'disk.csi.test';
 const IN_STORAGE = '/apis/storage.k8s.io/v1';
 
@@ -62,7 +64,7 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
     });
   const claimed = (claimName: string) => ({ persistentVolumeClaim: { claimName } });
   const stagingDir = (handle: string, driver = DRIVER) =>
-    join(cluster.bed.rootDir, 'plugins/kubernetes.io/csi', driver, sha256(handle));
+    join(cluster.bed.rootDir, CSI_FOLDER, driver, sha256(handle));
   const volumeDir = (pod: Pod, name: string) =>
     join(cluster.bed.rootDir, 'pods', pod.metadata.uid, 'volumes/kubernetes.io~csi', name);
   const volumeName = (driver: string, claim: string) => `kubernetes.io/csi/${driver}^handle of ${claim}`;
@@ -90,6 +92,9 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
     const mounted = () => mountsBelow(cluster.bed.rootDir).filter((path) => path.includes('csi'));
     await cluster.until('volumes to be unmounted', () => mounted().length === 0);
     await cluster.until('no volume to be in use', async () => (await inUse()).length === 0);
+    // A volume that need not be attached is never in use. Its record goes when the driver has answered: until then it is needed.
+    const records = () => globSync('*/*/**/vol_data.json', { cwd: join(cluster.bed.rootDir, CSI_FOLDER) });
+    await cluster.until('no volume to be staged', () => records().length === 0);
     for (const driver of drivers) driver.kill({ removesSocket: true });
     expect(drivers.splice(0).flatMap(({ violations }) => violations)).toEqual([]);
     for (const name of readdirSync(storage))
