@@ -3,7 +3,6 @@ import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
 import { endProcess } from '../../src/system/run-command.ts';
 import './bundled-monitor.ts';
-import { freeMemory } from './free-memory.ts';
 import { forbidProcesses } from './no-processes.ts';
 
 /** Where `jest-circus` keeps what belongs to one file. */
@@ -51,7 +50,6 @@ export default class PlainEnvironment implements Omit<JestEnvironment, 'fakeTime
     }
     Object.assign(process.env, this.#environment);
     process.chdir(this.#workingDirectory);
-    freeMemory();
     return Promise.resolve();
   }
 
