@@ -85,11 +85,10 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   work.catch(() => undefined);
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason as Error);
-  signal.addEventListener('abort', abort, { once: true });
+  const forget = whenAborted([signal], reject);
   try {
     return await Promise.race([work, promise]);
   } finally {
-    signal.removeEventListener('abort', abort);
+    forget();
   }
 }

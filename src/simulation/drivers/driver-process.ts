@@ -203,7 +203,5 @@ export function linkTo(process: DriverProcess | undefined, clock: Clock): GrpcLi
 }
 
 function failureOf(reason: unknown): StateletError {
-  if (reason instanceof StateletError) return reason;
-  const isTimeUp = (reason as Partial<Error> | undefined)?.name === 'TimeoutError';
-  return new StateletError(isTimeUp ? 'DeadlineExceeded' : 'Canceled', 'the call was given up');
+  return reason instanceof StateletError ? reason : new StateletError('Canceled', 'the call was given up');
 }

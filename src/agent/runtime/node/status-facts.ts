@@ -142,8 +142,8 @@ export class StatusFacts {
 
   #limit(): { readonly passed: Promise<void>; readonly end: () => void } {
     const waited = new AbortController();
-    const signal = AbortSignal.any([waited.signal, this.#stopped.signal]);
-    const passed = sleep(this.#context.clock, FIRST_ADDRESSES_MS, signal).catch(() => undefined);
+    const signals = [waited.signal, this.#stopped.signal] as const;
+    const passed = sleep(this.#context.clock, FIRST_ADDRESSES_MS, ...signals).catch(() => undefined);
     return { passed, end: () => waited.abort() };
   }
 
