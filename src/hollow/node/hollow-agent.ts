@@ -15,6 +15,7 @@ import { AgentCluster } from '../../simulation/node/agent-cluster.ts';
 import type { AgentDrivers } from '../../simulation/node/agent-drivers.ts';
 import { NO_NODE_FAULTS } from '../../simulation/node/node-fault-draws.ts';
 import { simulatedNode } from '../../simulation/node/simulated-node.ts';
+import { SimulatedReclaimer } from '../../simulation/node/simulated-reclaimer.ts';
 import { evictionConfiguration } from '../../simulation/resources/eviction-rules.ts';
 import type { SimulatedConnection } from '../../simulation/runtime/simulated-connection.ts';
 import { SimulatedStats } from '../../simulation/resources/simulated-stats.ts';
@@ -50,6 +51,8 @@ export class HollowAgent {
   readonly #connection: SimulatedConnection;
   readonly #context: ActorContext;
   readonly #drivers: AgentDrivers | undefined;
+  /** It has a connection of its own. */
+  #reclaimer: SimulatedReclaimer | undefined;
   #publisher: DevicePublisher | undefined;
   #isAlive = true;
 
@@ -96,6 +99,7 @@ export class HollowAgent {
     this.#clock.stop();
     this.stats.close();
     this.#connection.cut();
+    this.#reclaimer?.connection.cut();
     this.#clients.cut();
   }
 
@@ -226,8 +230,11 @@ export class HollowAgent {
       pullSecrets: new PullSecretReader(this.#context, objects),
       backOff: CRASH_LOOP_BACK_OFF,
     });
+    this.#reclaimer = this.#buildReclaimer(images);
+    const reclaimer = this.#reclaimer;
     return {
       runtime,
+      reclaimer,
       node: simulatedNode({
         runtime,
         images,
@@ -240,9 +247,29 @@ export class HollowAgent {
         drivers: this.#drivers?.subsystems ?? [],
       }),
       ...this.#drivers?.parts,
-      start: (view) => this.#drivers?.start(view),
-      stop: () => Promise.resolve(),
+      start: (view) => {
+        reclaimer?.start(view);
+        this.#drivers?.start(view);
+      },
+      stop: async () => reclaimer?.stop(),
     };
+  }
+
+  /** Undefined for a node whose disk cannot become full. */
+  #buildReclaimer(images: ImageManager): SimulatedReclaimer | undefined {
+    const { resources, runtime } = this.#machine;
+    const { storage } = resources;
+    if (!storage) return undefined;
+    return new SimulatedReclaimer(this.#context, runtime.connect(), {
+      images: {
+        onRemoved: (image) => images.forget(image),
+        statfs: () =>
+          Promise.resolve({
+            capacityBytes: storage.sizes.imageFs.bytes,
+            availableBytes: storage.free().imageFs.bytes,
+          }),
+      },
+    });
   }
 
   /** What the agent of a daemon logs as information would be thousands of lines a minute. */

@@ -1,5 +1,4 @@
 /** The machine of a hollow node: what outlives its agents, and what happens on it by plan. */
-import { parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
 import type { EndedPod } from '../../agent/policies/termination/ended-pod.ts';
 import type { GroupFigures } from '../../agent/runtime/stats/cadvisor/group-figures.ts';
 import type { MeasuredMachine } from '../../agent/server/metrics/cadvisor-metrics.ts';
@@ -9,7 +8,8 @@ import { simulatedMachine } from '../../simulation/node/simulated-status-facts.t
 import { keyedRandom } from '../../simulation/plan/seeded-random.ts';
 import type { EvictionRules } from '../../simulation/resources/eviction-rules.ts';
 import type { KeyedRandom } from '../../simulation/resources/growth.ts';
-import { SimulatedResources } from '../../simulation/resources/simulated-resources.ts';
+import type { SimulatedResources } from '../../simulation/resources/simulated-resources.ts';
+import { drawnImageBytes } from '../../simulation/resources/simulated-storage.ts';
 import { within } from '../../simulation/runtime/chance.ts';
 import type { SimulatedConnection } from '../../simulation/runtime/simulated-connection.ts';
 import { SimulatedRuntime } from '../../simulation/runtime/simulated-runtime.ts';
@@ -22,11 +22,9 @@ import type { ContainerEnd, HollowPlan } from '../plan/hollow-plan.ts';
 import { HollowDrivers } from './hollow-drivers.ts';
 import { hollowProgram } from './hollow-programs.ts';
 import { hollowGroups } from './hollow-groups.ts';
+import { hollowResources, hollowRules } from './hollow-resources.ts';
 import { HollowUse } from './hollow-use.ts';
 
-const MI = 2 ** 20;
-/** The kubelet's default. */
-const MEMORY_AVAILABLE_BYTES = 100 * MI;
 /** The exit code of a container that ends because its machine is switched off. */
 const LOST_EXIT_CODE = 255;
 
@@ -57,31 +55,18 @@ export class HollowMachine {
     const random = keyedRandom(plan.seed);
     this.random = (key) => random(`${name}/${key}`);
     this.facts = { ...simulatedNodeFacts(plan.capacity), name, labels: plan.labels };
-    this.rules = {
-      thresholds: [
-        { signal: 'memory.available', amount: MEMORY_AVAILABLE_BYTES, gracePeriodMs: 0, minReclaim: 0 },
-      ],
-      layout: { dedicatedImageFs: false, splitContainerFs: false },
-      maxPodGracePeriodSeconds: 0,
-      pressureTransitionPeriodMs: 300_000,
-    };
+    this.rules = hollowRules(plan);
     if (plan.csiDrivers.length + plan.draDrivers.length > 0)
       this.drivers = new HollowDrivers(name, plan, this.random);
     this.runtime = this.#buildRuntime();
     this.console = this.runtime.connect();
-    const { uses, growing, bytesPerSecond } = plan.memory;
-    const capacityBytes = Number(quantityValue(parseQuantity(plan.capacity.memory ?? '0')));
-    const habits = { shares: uses, growing, maxPerMs: bytesPerSecond / 1000 };
-    const now = () => systemClock.now();
-    const { runtime, disk, rules } = this;
-    const parts = { runtime, random: this.random, now, specOf };
-    const memory = { capacityBytes, podsBytes: undefined, habits };
-    this.resources = new SimulatedResources({ ...parts, resources: { memory, oldImages: [], rules }, disk });
+    const { runtime, disk } = this;
+    const parts = { runtime, random: this.random, now: () => systemClock.now(), specOf };
+    this.resources = hollowResources(plan, { ...parts, disk });
     this.use = new HollowUse({
       ...parts,
       nodeName: name,
-      capacityBytes,
-      memory: this.resources.memory,
+      resources: this.resources,
       cpuShares: plan.cpu.uses,
     });
   }
@@ -145,6 +130,8 @@ export class HollowMachine {
       random: this.random,
       latencies: calls,
       faults: callFailures > 0 ? { anyCall: { fail: callFailures } } : {},
+      // An image has the same size on all nodes.
+      imageBytes: drawnImageBytes(keyedRandom(this.#plan.seed)),
       programOf: (words) => hollowProgram(words, programs),
       witness: {
         containerStarted: (container) => this.#started(container),

@@ -3,8 +3,8 @@ import type { PodSpec } from '../../types/kubernetes.ts';
 import type { ContainerStats, CPUStats, MemoryStats, PodStats, Summary } from '../../types/stats.ts';
 import { drawn, type KeyedRandom } from '../../simulation/resources/growth.ts';
 import type { RunningTruth } from '../../simulation/resources/node-use.ts';
-import type { SimulatedMemory } from '../../simulation/resources/simulated-memory.ts';
-import { requested } from '../../simulation/resources/simulated-resources.ts';
+import { requested, type SimulatedResources } from '../../simulation/resources/simulated-resources.ts';
+import { fileSystemFigures, storageFigures } from '../../simulation/resources/summary.ts';
 import type { ContainerTruth, SandboxTruth } from '../../simulation/runtime/witness.ts';
 
 const NS_PER_MS = 1e6;
@@ -17,8 +17,7 @@ const SYSTEM_MILLICPU = 50;
 export interface HollowUseParts {
   readonly nodeName: string;
   readonly runtime: RunningTruth;
-  readonly memory: SimulatedMemory | undefined;
-  readonly capacityBytes: number;
+  readonly resources: Pick<SimulatedResources, 'memory' | 'storage'>;
   /** What containers use of the CPU that they request: one of these by chance. */
   readonly cpuShares: readonly number[];
   readonly random: KeyedRandom;
@@ -43,10 +42,12 @@ export class HollowUse {
   }
 
   summary(): Summary {
-    const { nodeName, memory, capacityBytes, now } = this.#parts;
+    const { nodeName, resources, now } = this.#parts;
+    const { memory, storage } = resources;
     const atMs = now();
     const use = memory?.at(atMs);
     const pods = this.#pods(atMs, use?.bytesOf);
+    const capacityBytes = memory?.capacityOf('memory.available') ?? 0;
     const availableBytes = use?.left.get('memory.available') ?? capacityBytes;
     const system = cpuStats(SYSTEM_MILLICPU, this.#startedAt, atMs);
     const running = sumOf(
@@ -60,7 +61,8 @@ export class HollowUse {
     };
     const startTime = timeOf(this.#startedAt);
     const used = { ...memoryStats(capacityBytes - availableBytes, atMs), availableBytes };
-    return { node: { nodeName, startTime, cpu, memory: used }, pods };
+    const disks = storage && fileSystemFigures(storage.sizes, storage.left(), timeOf(atMs));
+    return { node: { nodeName, startTime, cpu, memory: used, ...disks }, pods };
   }
 
   #pods(
@@ -77,11 +79,14 @@ export class HollowUse {
 
   #pod({ uid, metadata, createdAt, containers }: SandboxTruth, bytes: number, atMs: number) {
     const running = containers.filter(({ state }) => state === 'CONTAINER_RUNNING');
+    const storage = this.#parts.resources.storage?.ofPod(uid);
+    const { containers: written = [], ...disk } = storage ? storageFigures(storage) : {};
     const figures = running.map((container) => this.#container(container, atMs));
     return {
       podRef: { name: metadata.name, namespace: metadata.namespace, uid },
       startTime: timeOf(createdAt),
-      containers: figures,
+      containers: figures.map((one) => ({ ...one, ...written.find(({ name }) => name === one.name) })),
+      ...disk,
       cpu: sumOf(
         figures.map(({ cpu }) => cpu),
         atMs,
@@ -95,7 +100,7 @@ export class HollowUse {
       name: container.metadata.name,
       startTime: timeOf(container.startedAt),
       cpu: this.#cpuOf(container, atMs),
-      memory: memoryStats(this.#parts.memory?.ofContainer(container, atMs) ?? 0, atMs),
+      memory: memoryStats(this.#parts.resources.memory?.ofContainer(container, atMs) ?? 0, atMs),
     };
   }
 

@@ -17,6 +17,16 @@ export interface ContainerEnd {
   readonly exitCode: number;
 }
 
+/** Bytes that are used. */
+export interface ResourceUse {
+  /** At the start, of what is requested: one of these by chance. */
+  readonly uses: readonly number[];
+  /** The share of users that use more and more, from 0 to 1. */
+  readonly growing: number;
+  /** At most, by those. */
+  readonly bytesPerSecond: number;
+}
+
 export interface HollowPlan {
   readonly seed: number;
   /** The prefix of node names; the number of the node follows. */
@@ -34,13 +44,9 @@ export interface HollowPlan {
   readonly probeFailures: { readonly share: number; readonly windowMs: number };
   /** What containers use of the CPU that they request: one of these by chance. */
   readonly cpu: { readonly uses: readonly number[] };
-  readonly memory: {
-    /** What containers use at their start, of what they request. */
-    readonly uses: readonly number[];
-    /** The share of containers whose memory grows, from 0 to 1. */
-    readonly growing: number;
-    readonly bytesPerSecond: number;
-  };
+  readonly memory: ResourceUse;
+  /** What containers write, and what lies in `emptyDir` volumes, of their limits. */
+  readonly disk: ResourceUse;
   /** Undefined: nodes die only by command. */
   readonly deaths: { readonly everyMs: Range; readonly downMs: Range } | undefined;
   /** A manifest, or a folder of manifests. Undefined: there are no static pods. */
@@ -70,6 +76,7 @@ export const DEFAULT_PLAN: HollowPlan = {
   probeFailures: { share: 0, windowMs: MINUTE_MS },
   cpu: { uses: [0.1, 0.3, 0.6] },
   memory: { uses: [0.3, 0.6, 0.9], growing: 0, bytesPerSecond: MI },
+  disk: { uses: [0.05, 0.1, 0.3], growing: 0, bytesPerSecond: MI },
   deaths: undefined,
   staticPodPath: undefined,
   csiDrivers: [],
@@ -98,6 +105,7 @@ export function parseHollowPlan(text: string, file: string): HollowPlan {
     'probeFailures',
     'cpu',
     'memory',
+    'disk',
     'deaths',
     'staticPodPath',
     'csiDrivers',
@@ -116,7 +124,8 @@ export function parseHollowPlan(text: string, file: string): HollowPlan {
     outOfMemory: endOf(fields.outOfMemory, base.outOfMemory, []),
     probeFailures: probeFailuresOf(fields.probeFailures),
     cpu: { uses: usesOf(fields.cpu?.members(['uses']).fields.uses) ?? base.cpu.uses },
-    memory: memoryOf(fields.memory),
+    memory: resourceUseOf(fields.memory, base.memory),
+    disk: resourceUseOf(fields.disk, base.disk),
     deaths: deathsOf(fields.deaths),
     staticPodPath: fields.staticPodPath && resolve(dirname(file), fields.staticPodPath.text()),
     csiDrivers: fields.csiDrivers ? csiDriversOf(fields.csiDrivers) : base.csiDrivers,
@@ -155,8 +164,7 @@ function probeFailuresOf(field: PlanField | undefined): HollowPlan['probeFailure
   };
 }
 
-function memoryOf(field: PlanField | undefined): HollowPlan['memory'] {
-  const base = DEFAULT_PLAN.memory;
+function resourceUseOf(field: PlanField | undefined, base: ResourceUse): ResourceUse {
   const { fields } = field?.members(['uses', 'growing', 'perSecond']) ?? { fields: {} };
   return {
     uses: usesOf(fields.uses) ?? base.uses,

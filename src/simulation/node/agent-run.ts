@@ -343,7 +343,9 @@ export class AgentRun {
     const unheard = { event: () => undefined, nodeEvent: () => undefined };
     const onReclaim = (what: NodeReclaim) =>
       this.judges.admission.evictions?.reclaims(what) ?? (() => undefined);
-    return new SimulatedReclaimer({ ...this.#context(), recorder: unheard }, runtime.connect(), onReclaim);
+    return new SimulatedReclaimer({ ...this.#context(), recorder: unheard }, runtime.connect(), {
+      onReclaim,
+    });
   }
 
   #configuration(): Observable<SupervisorEvent> {

@@ -10,6 +10,7 @@ import type { NodeResources } from '../resources/node-resources.ts';
 import { SimulatedApiServer } from '../api/simulated-api-server.ts';
 import type { ApiJudge } from '../judges/api/api-judge.ts';
 import { SimulatedResources } from '../resources/simulated-resources.ts';
+import { drawnImageBytes } from '../resources/simulated-storage.ts';
 import type { Tally } from '../tally.ts';
 import { ContentJudge } from '../judges/contents/content-judge.ts';
 import { HookJudge } from '../judges/hook-judge.ts';
@@ -95,7 +96,14 @@ export class Host {
     this.#hooks = this.#buildHookJudge();
     this.versions = new ObjectVersions(this.api.store.changes);
     this.equipment = this.#buildEquipment();
-    this.runtime = new SimulatedRuntime({ clock, random, faults, images, witness: this.#observer() });
+    this.runtime = new SimulatedRuntime({
+      clock,
+      random,
+      faults,
+      images,
+      imageBytes: drawnImageBytes(random),
+      witness: this.#observer(),
+    });
     this.sources = new SimulatedSources(this.api);
     this.#resources = this.#buildResources();
     this.#plugins = this.#buildPlugins();

@@ -1,7 +1,11 @@
 /** Removes dead containers and unused images of a simulated node, with the collectors of the daemon. */
 import type { NodeReclaim } from '../../agent/policies/eviction/file-system-parts.ts';
 import { ContainerGC } from '../../agent/runtime/garbage/container-gc.ts';
-import { ImageGC } from '../../agent/runtime/garbage/image-gc.ts';
+import {
+  type GarbageCollector,
+  startGarbageCollection,
+} from '../../agent/runtime/garbage/garbage-collector.ts';
+import { ImageGC, type ImageGCParts } from '../../agent/runtime/garbage/image-gc.ts';
 import type { NodeReclaimer, NodeView } from '../../agent/runtime/node/pod-node.ts';
 import type { SimulatedConnection } from '../runtime/simulated-connection.ts';
 import type { AgentContext } from '../../types/agent-context.ts';
@@ -11,31 +15,43 @@ import { StateletError } from '../../types/errors.ts';
 const CONTAINER_POLICY = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
 const IMAGE_POLICY = { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 };
 
+export interface SimulatedReclaimerOptions {
+  /** A removal begins. Returns a function to call when it is over, whether or not it succeeded. */
+  readonly onReclaim?: (what: NodeReclaim) => () => void;
+  /** With it, garbage is also collected from time to time. By default it is only when the disk is short. */
+  readonly images?: Required<Pick<ImageGCParts, 'statfs' | 'onRemoved'>>;
+}
+
 export class SimulatedReclaimer implements NodeReclaimer {
   readonly connection: SimulatedConnection;
   readonly #context: AgentContext;
-  readonly #onReclaim: (what: NodeReclaim) => () => void;
+  readonly #options: SimulatedReclaimerOptions;
   readonly #images: ImageGC;
   #containers: ContainerGC | undefined;
+  #garbage: GarbageCollector | undefined;
 
-  /** `onReclaim`: a removal begins. Returns a function to call when it is over, whether or not it succeeded. */
-  constructor(
-    context: AgentContext,
-    runtime: SimulatedConnection,
-    onReclaim: (what: NodeReclaim) => () => void,
-  ) {
+  constructor(context: AgentContext, runtime: SimulatedConnection, options: SimulatedReclaimerOptions) {
     this.#context = context;
-    this.#onReclaim = onReclaim;
+    this.#options = options;
     this.connection = runtime;
-    this.#images = new ImageGC(context, { ...IMAGE_POLICY, runtime, statfs: notAsked });
+    const images = options.images ?? { statfs: notAsked };
+    this.#images = new ImageGC(context, { ...IMAGE_POLICY, runtime, ...images });
   }
 
   /** Like the daemon: dead containers of a pod that goes on are kept, because their exit codes are still needed. */
-  start({ isPodTerminated }: NodeView): void {
-    const parts = { runtime: this.connection, policy: CONTAINER_POLICY, isPodRemovable: isPodTerminated };
-    this.#containers = new ContainerGC(this.#context, parts);
+  start({ isPodTerminated, isPodRemovable }: NodeView): void {
+    this.#containers = this.#containerGC(isPodTerminated);
+    if (this.#options.images) {
+      const dead = this.#containerGC(isPodRemovable);
+      this.#garbage = startGarbageCollection(this.#context, dead, this.#images);
+      return;
+    }
     // This only records which images exist. If it fails, the removal of images records them.
     this.#images.detect().catch(() => undefined);
+  }
+
+  async stop(): Promise<void> {
+    await this.#garbage?.stop();
   }
 
   deleteDeadContainers(): Promise<void> {
@@ -46,12 +62,17 @@ export class SimulatedReclaimer implements NodeReclaimer {
     return this.#reclaimed('images', () => this.#images.deleteUnusedImages());
   }
 
+  #containerGC(isPodRemovable: NodeView['isPodRemovable']): ContainerGC {
+    const parts = { runtime: this.connection, policy: CONTAINER_POLICY, isPodRemovable };
+    return new ContainerGC(this.#context, parts);
+  }
+
   async #reclaimed(what: NodeReclaim, work: () => Promise<unknown>): Promise<void> {
-    const ended = this.#onReclaim(what);
+    const ended = this.#options.onReclaim?.(what);
     try {
       await work();
     } finally {
-      ended();
+      ended?.();
     }
   }
 }

@@ -8,6 +8,15 @@ export interface Growth {
   readonly perMs: number;
 }
 
+/** How much of a resource its users take. */
+export interface UseHabits {
+  /** At the start, of what they request: one of these by chance. */
+  readonly shares: readonly number[];
+  /** The share of users whose usage grows, from 0 to 1. */
+  readonly growing: number;
+  readonly maxPerMs: number;
+}
+
 /** How long usage grows. */
 export const GROWTH_MS = 5 * 60_000;
 

@@ -1,7 +1,15 @@
 /** The memory of a simulated node that its pods use: it follows from what really runs, and for how long. */
 import type { MemorySignal } from '../../agent/policies/eviction/signals.ts';
 import type { ContainerTruth } from '../runtime/witness.ts';
-import { drawn, drawnGrowth, grown, type Growth, GROWTH_MS, type KeyedRandom } from './growth.ts';
+import {
+  drawn,
+  drawnGrowth,
+  grown,
+  type Growth,
+  GROWTH_MS,
+  type KeyedRandom,
+  type UseHabits,
+} from './growth.ts';
 import { type RunningTruth, runningUse, total } from './node-use.ts';
 
 const MI = 2 ** 20;
@@ -12,28 +20,18 @@ const SANDBOX_BYTES = MI;
 /** What a container that requests nothing counts as. */
 const LEAST_BYTES = 64 * MI;
 /** What containers use at their start, as a share of what they request. */
-const HABITS: MemoryHabits = {
+const HABITS: UseHabits = {
   shares: [0.3, 0.6, 0.9, 0.9, 1.3, 2],
   growing: 0.2,
   maxPerMs: (2 * MI) / 1000,
 };
-
-/** How much containers use. */
-export interface MemoryHabits {
-  /** At their start, of what they request: one of these by chance. */
-  readonly shares: readonly number[];
-  /** The share of containers whose use grows, from 0 to 1. */
-  readonly growing: number;
-  /** Bytes. */
-  readonly maxPerMs: number;
-}
 
 export interface MemorySize {
   readonly capacityBytes: number;
   /** What all pods together may use; undefined if that is all memory. */
   readonly podsBytes: number | undefined;
   /** By default many use much, and some leak. */
-  readonly habits?: MemoryHabits;
+  readonly habits?: UseHabits;
 }
 
 export interface SimulatedMemoryOptions extends MemorySize {

@@ -108,7 +108,8 @@ function storageWants(spec: PodSpec | undefined): StorageWants {
     requestOf('ephemeral-storage', one),
   ]);
   const volumes = (spec?.volumes ?? []).flatMap(({ name, emptyDir }): [string, number][] => {
-    if (!emptyDir) return [];
+    // What lies in memory is on no disk.
+    if (!emptyDir || emptyDir.medium === 'Memory') return [];
     const { sizeLimit } = emptyDir;
     return [[name, sizeLimit == null ? 0 : resourceAmount('memory', parseQuantity(sizeLimit))]];
   });

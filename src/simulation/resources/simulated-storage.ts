@@ -3,14 +3,14 @@ import type { FileSystemLayout } from '../../agent/policies/eviction/file-system
 import type { EvictionSignal } from '../../agent/policies/eviction/signals.ts';
 import type { ContainerTruth, SandboxTruth } from '../runtime/witness.ts';
 import type { SimulatedDisk } from '../node/simulated-disk.ts';
-import { drawn, drawnGrowth, grown, type KeyedRandom } from './growth.ts';
+import { drawn, drawnGrowth, grown, type KeyedRandom, type UseHabits } from './growth.ts';
 import { type DiskUse, type RunningTruth, type StorageUse, sumOf } from './node-use.ts';
 
 const MI = 2 ** 20;
 /** What counts for a pod or volume without a request or limit. */
 const LEAST_BYTES = 64 * MI;
-/** Usage at the start, as a share of the request, and the share of writers whose usage grows. Disks fill slowly. */
-const WRITTEN = {
+/** Disks fill slowly. */
+const HABITS: DiskHabits = {
   layer: { shares: [0.05, 0.1, 0.3, 0.8], growing: 0.5, maxPerMs: MI / 1000 },
   logs: { shares: [0.01, 0.05, 0.2], growing: 0.2, maxPerMs: MI / 2000 },
   volume: { shares: [0.05, 0.1, 0.3, 0.8, 1.2], growing: 0.5, maxPerMs: MI / 1000 },
@@ -19,9 +19,14 @@ const WRITTEN = {
 const FILE_BYTES = [4096, 16_384, 65_536, MI];
 const IMAGE_BYTES = [100 * MI, 200 * MI, 400 * MI, 600 * MI];
 
-type Kind = keyof typeof WRITTEN;
+/** Of those who write to the writable layers and logs of containers, and to `emptyDir` volumes. In bytes. */
+export type DiskHabits = Readonly<Record<Kind, UseHabits>>;
+
+type Kind = 'layer' | 'logs' | 'volume';
 
 export interface DiskSizes {
+  /** By default half of all writers go on to write. */
+  readonly habits?: DiskHabits;
   readonly layout: FileSystemLayout;
   readonly nodeFs: DiskUse;
   /** The same file system as the node's, if images have none of their own. */
@@ -39,7 +44,7 @@ export interface SimulatedStorageOptions {
   readonly sizes: DiskSizes;
   readonly now: () => number;
   readonly random: KeyedRandom;
-  readonly runtime: RunningTruth & { images(): readonly { readonly id: string }[] };
+  readonly runtime: RunningTruth & { images(): readonly { readonly id: string; readonly size: number }[] };
   readonly disk: SimulatedDisk;
   readonly wantsOf: (uid: string) => StorageWants;
 }
@@ -118,10 +123,9 @@ export class SimulatedStorage {
       }
     }
     for (const uid of disk.keys()) others.push(...this.#volumesOf(uid).values());
-    const images = runtime.images().map(({ id }) => {
-      const bytes = drawn(IMAGE_BYTES, random(`image/${id}`)) ?? 0;
-      return { bytes, inodes: inodesOf(bytes, random(`image/${id}/files`)) };
-    });
+    const images = runtime
+      .images()
+      .map(({ id, size }) => ({ bytes: size, inodes: inodesOf(size, random(`image/${id}/files`)) }));
     return { images: sumOf(images), layers: sumOf(layers), others: sumOf(others) };
   }
 
@@ -149,8 +153,8 @@ export class SimulatedStorage {
   }
 
   #grown(kind: Kind, key: string, { wanted, forMs }: { wanted: number; forMs: number }): DiskUse {
-    const { random } = this.#options;
-    const { shares, ...rate } = WRITTEN[kind];
+    const { random, sizes } = this.#options;
+    const { shares, ...rate } = (sizes.habits ?? HABITS)[kind];
     const share = drawn(shares, random(key)) ?? 1;
     const atStart = share * Math.max(LEAST_BYTES, wanted);
     const bytes = grown(drawnGrowth(random, key, { atStart, ...rate }), forMs);
@@ -160,6 +164,11 @@ export class SimulatedStorage {
   #sandboxesOf(uid: string): Iterable<SandboxTruth> {
     return this.#options.runtime.sandboxesOf(uid);
   }
+}
+
+/** The size of an image, by its name. */
+export function drawnImageBytes(random: KeyedRandom): (image: string) => number {
+  return (image) => drawn(IMAGE_BYTES, random(`image/${image}`)) ?? 0;
 }
 
 function inodesOf(bytes: number, chance: number): number {

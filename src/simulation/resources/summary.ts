@@ -10,6 +10,7 @@ import type {
 } from '../../types/stats.ts';
 import type { DiskUse, NodeUse, PodUse, StorageUse } from './node-use.ts';
 import type { SimulatedResources } from './simulated-resources.ts';
+import type { DiskSizes } from './simulated-storage.ts';
 
 /** Without resources that the node cannot run short of, and without those that were not measured. */
 export function summaryOf(
@@ -39,25 +40,34 @@ function nodeFigures(
       : { time, availableBytes, workingSetBytes: capacity - availableBytes };
   };
   const [all, ofPods] = [memoryOf('memory.available'), memoryOf('allocatableMemory.available')];
-  const fs = (size: DiskUse, name: 'nodefs' | 'imagefs'): FsStats => ({
-    time,
-    capacityBytes: size.bytes,
-    inodes: size.inodes,
-    availableBytes: left(`${name}.available`),
-    inodesFree: left(`${name}.inodesFree`),
-  });
-  const sizes = use.left.has('nodefs.available') ? storage?.sizes : undefined;
-  const nodeFs = sizes && fs(sizes.nodeFs, 'nodefs');
-  const imageFs = sizes && fs(sizes.imageFs, 'imagefs');
-  const containerFs = sizes?.layout.splitContainerFs === true ? nodeFs : imageFs;
   const maxpid = use.left.has('pid.available') ? processes?.max : undefined;
   return {
     nodeName: 'node',
     ...(all && { memory: all }),
     ...(ofPods && { systemContainers: [{ name: 'pods', memory: ofPods }] }),
-    ...(nodeFs && { fs: nodeFs }),
-    ...(imageFs && containerFs && { runtime: { imageFs, containerFs } }),
+    ...(storage && use.left.has('nodefs.available') && fileSystemFigures(storage.sizes, use.left, time)),
     ...(maxpid !== undefined && { rlimit: { time, maxpid, curproc: maxpid - left('pid.available') } }),
+  };
+}
+
+/** `left`: by signal. */
+export function fileSystemFigures(
+  { nodeFs, imageFs, layout }: DiskSizes,
+  left: NodeUse['left'],
+  time: string,
+): Required<Pick<NodeStats, 'fs' | 'runtime'>> {
+  const figures = (size: DiskUse, name: 'nodefs' | 'imagefs'): FsStats => ({
+    time,
+    capacityBytes: size.bytes,
+    inodes: size.inodes,
+    availableBytes: left.get(`${name}.available`) ?? 0,
+    inodesFree: left.get(`${name}.inodesFree`) ?? 0,
+  });
+  const fs = figures(nodeFs, 'nodefs');
+  const ofImages = figures(imageFs, 'imagefs');
+  return {
+    fs,
+    runtime: { imageFs: ofImages, containerFs: layout.splitContainerFs ? fs : ofImages },
   };
 }
 
@@ -73,7 +83,12 @@ function podFigures(
   };
 }
 
-function storageFigures({ atMs, containers, volumes, whole }: StorageUse): Omit<PodStats, 'podRef'> {
+export function storageFigures({
+  atMs,
+  containers,
+  volumes,
+  whole,
+}: StorageUse): Required<Pick<PodStats, 'containers' | 'volume' | 'ephemeral-storage'>> {
   const time = timeOf(atMs);
   const figures = ({ bytes, inodes }: DiskUse): FsStats => ({ time, usedBytes: bytes, inodesUsed: inodes });
   return {

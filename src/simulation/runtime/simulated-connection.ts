@@ -33,6 +33,9 @@ import type { Program } from './simulated-program.ts';
 import { execSync, requireRunning, statsOf, stopContainer } from './running-commands.ts';
 import type { SimulatedSandbox } from './simulated-sandbox.ts';
 
+const NS_PER_MS = 1e6;
+const IMAGES_DIR = '/var/lib/images';
+
 /** The parts that all connections of a runtime share. */
 export interface ConnectionHost extends CallHost {
   readonly world: World;
@@ -239,7 +242,12 @@ export class SimulatedConnection implements RuntimeService {
   }
 
   imageFsInfo(options?: CallOptions): Promise<readonly FilesystemUsage[]> {
-    return this.#call('ImageFsInfo', this.#node(), options, () => []);
+    return this.#call('ImageFsInfo', this.#node(), options, () => {
+      const usedBytes = this.#host.images.list().reduce((sum, { size }) => sum + size, 0);
+      return [
+        { timestamp: this.#host.clock.now() * NS_PER_MS, mountpoint: IMAGES_DIR, usedBytes, inodesUsed: 0 },
+      ];
+    });
   }
 
   #call<T>(

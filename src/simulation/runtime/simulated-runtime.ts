@@ -13,6 +13,7 @@ import type { CallUnderWay, RuntimeWitness, SandboxTruth } from './witness.ts';
 const REQUEST_TIMEOUT_MS = 120_000;
 /** How long a sandbox lives if it dies by itself. */
 const SANDBOX_LIFETIME_MS: Range = [1, 600_000];
+const IMAGE_BYTES = 50_000_000;
 
 export interface SimulatedRuntimeOptions {
   readonly clock: Clock;
@@ -24,6 +25,8 @@ export interface SimulatedRuntimeOptions {
   readonly witness?: RuntimeWitness;
   /** The images that are present from the start. */
   readonly images?: readonly string[];
+  /** How large an image is. */
+  readonly imageBytes?: (image: string) => number;
   /** What a container or command does, by the words of its command line. */
   readonly programOf?: (words: readonly string[]) => Program;
 }
@@ -43,16 +46,18 @@ export class SimulatedRuntime {
   readonly #host: ConnectionHost;
   readonly #world: World;
   readonly #streams: EventStreams;
-  readonly #images = new SimulatedImages();
+  readonly #images: SimulatedImages;
   #connections = 0;
   #down = false;
 
   constructor(options: SimulatedRuntimeOptions) {
     const { clock, random, latencies = CONTAINERD_LATENCIES, faults = NO_FAULTS, witness = {} } = options;
     const { programOf = parseProgram, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
+    const { imageBytes = () => IMAGE_BYTES } = options;
     this.#options = options;
     this.faults = faults;
     const faultsOf = (uid: string): RuntimeFaults => this.podFaults.get(uid) ?? this.faults;
+    this.#images = new SimulatedImages(imageBytes);
     for (const image of options.images ?? []) this.#images.pull(image);
     const world = new World({
       clock,

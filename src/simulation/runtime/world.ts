@@ -266,17 +266,20 @@ function passes(
   return true;
 }
 
-const IMAGE_BYTES = 50_000_000;
-
 /** An image is present once it was pulled. One whose name contains `missing` cannot be pulled. */
 export class SimulatedImages {
+  readonly #bytesOf: (image: string) => number;
   readonly #images = new Map<string, Image>();
+
+  constructor(bytesOf: (image: string) => number) {
+    this.#bytesOf = bytesOf;
+  }
 
   pull(image: string): string {
     if (image.includes('missing')) {
       throw new StateletError('NotFound', `image "${image}" is in no registry: it is called missing`);
     }
-    this.#images.set(image, { id: image, repoTags: [image], size: IMAGE_BYTES });
+    this.#images.set(image, { id: image, repoTags: [image], size: this.#bytesOf(image) });
     return image;
   }
 

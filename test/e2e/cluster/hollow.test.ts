@@ -17,6 +17,7 @@ const PLAN = `
 capacity: { memory: 1Gi, pods: 20 }
 taints: [{ key: hollow, value: yes, effect: PreferNoSchedule }]
 memory: { uses: [1] }
+disk: { uses: [1] }
 cpu: { uses: [0.5] }
 calls: { PullImage: 20ms }
 csiDrivers:
@@ -374,6 +375,28 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     expect(status?.message).toContain('The node was low on resource: memory.');
   });
 
+  test('evict when their disk is full, and whoever writes more than its limit', async () => {
+    const storage = (amount: string, limits = {}) => ({
+      containers: [
+        {
+          name: 'main',
+          image: 'redis',
+          resources: { requests: { 'ephemeral-storage': amount }, limits },
+        },
+      ],
+    });
+    await create('beyond', storage('1Gi', { 'ephemeral-storage': '1Gi' }));
+    await create('full', storage('95Gi'), 'hollow-2');
+    const beyond = await podIs('beyond', 'evicted', (pod) => pod.status?.reason === 'Evicted');
+    expect(beyond.status?.message).toContain('ephemeral local storage');
+    const full = await podIs('full', 'evicted', (pod) => pod.status?.reason === 'Evicted');
+    expect(full.status?.message).toContain('The node was low on resource: ephemeral-storage.');
+    const node = await controlPlane.read<Node>('/api/v1/nodes/hollow-2');
+    expect(node?.status?.conditions).toContainEqual(
+      expect.objectContaining({ type: 'DiskPressure', status: 'True', reason: 'KubeletHasDiskPressure' }),
+    );
+  });
+
   test('die on demand, and start their pods again when they come back', async () => {
     expect(await act('kill', 'hollow-1')).toBe('hollow-1: dead\n');
     expect(await act('start', 'hollow-1')).toBe('hollow-1: running\n');
@@ -381,7 +404,7 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     const pod = await podIs('web', 'started again', (one) => restarts(one) === 1 && isReady(one));
     expect(pod.status?.containerStatuses?.[0]?.lastState?.terminated).toMatchObject({ reason: 'Unknown' });
     expect(await act('list', 'hollow-1', 'hollow-2')).toMatch(
-      /^NAME +STATE +PODS\nhollow-1 +running +1\nhollow-2 +running +6\n$/u,
+      /^NAME +STATE +PODS\nhollow-1 +running +2\nhollow-2 +running +7\n$/u,
     );
   });
 

@@ -1,10 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { HollowUse } from '../../../src/hollow/node/hollow-use.ts';
+import type { SimulatedStorage } from '../../../src/simulation/resources/simulated-storage.ts';
 import type { ContainerTruth, SandboxTruth } from '../../../src/simulation/runtime/witness.ts';
 
 const NS_PER_S = 1e9;
 
-function node() {
+function node(storage?: SimulatedStorage) {
   const state = { nowMs: 0, containers: [] as ContainerTruth[] };
   const sandbox = () =>
     ({
@@ -17,8 +18,7 @@ function node() {
   const use = new HollowUse({
     nodeName: 'hollow-1',
     runtime: { uids: () => ['u1'], sandboxesOf: () => [sandbox()] },
-    memory: undefined,
-    capacityBytes: 2 ** 30,
+    resources: { memory: undefined, storage },
     cpuShares: [0.5],
     random: () => 0,
     specOf: () => ({
@@ -62,4 +62,34 @@ test('the CPU time of the node keeps that of containers that have ended', () => 
   state.containers = [];
   const { node: after, pods } = use.summary();
   expect([after.cpu?.usageCoreNanoSeconds, pods[0]?.containers]).toEqual([before, []]);
+});
+
+test('the disk has the figures of the node, its pods and their containers', () => {
+  const used = (bytes: number) => ({ bytes, inodes: bytes / 10 });
+  const { use, state } = node({
+    sizes: {
+      nodeFs: used(1000),
+      imageFs: used(1000),
+      layout: { dedicatedImageFs: false, splitContainerFs: false },
+    },
+    left: () => new Map([['nodefs.available', 400]]),
+    ofPod: () => ({
+      atMs: 0,
+      containers: [{ name: 'main', layer: used(20), logs: used(10) }],
+      volumes: new Map([['scratch', used(50)]]),
+      whole: used(80),
+    }),
+  } as unknown as SimulatedStorage);
+  state.containers = [running('main')];
+  const { node: whole, pods } = use.summary();
+  expect(whole.fs).toMatchObject({ capacityBytes: 1000, availableBytes: 400 });
+  expect(whole.runtime?.imageFs).toMatchObject({ capacityBytes: 1000 });
+  expect(pods).toMatchObject([
+    {
+      containers: [{ name: 'main', rootfs: { usedBytes: 20, inodesUsed: 2 }, logs: { usedBytes: 10 } }],
+      volume: [{ name: 'scratch', usedBytes: 50 }],
+      'ephemeral-storage': { usedBytes: 80 },
+    },
+  ]);
+  expect(pods[0]?.containers?.[0]?.cpu).toBeDefined();
 });

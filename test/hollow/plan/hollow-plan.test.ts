@@ -23,6 +23,7 @@ outOfMemory: { share: 0.2 }
 probeFailures: { share: 0.05, window: 30s }
 cpu: { uses: [0.2] }
 memory: { uses: [0.5], growing: 0.25, perSecond: 4Mi }
+disk: { uses: [0.1], growing: 1 }
 deaths: { every: [30m, 2h], down: 90s }
 staticPodPath: manifests
 csiDrivers: [{ name: disks.csi.test, maxVolumes: 9, calls: { NodeStageVolume: 2s }, attacher: false }]
@@ -40,6 +41,7 @@ draDrivers: [{ name: gpus.dra.test, devices: 2, attributes: { model: a, fast: tr
     probeFailures: { share: 0.05, windowMs: 30_000 },
     cpu: { uses: [0.2] },
     memory: { uses: [0.5], growing: 0.25, bytesPerSecond: 4 * 2 ** 20 },
+    disk: { uses: [0.1], growing: 1, bytesPerSecond: 2 ** 20 },
     deaths: { everyMs: [1_800_000, 7_200_000], downMs: [90_000, 90_000] },
     staticPodPath: resolve('manifests'),
     csiDrivers: [
@@ -87,6 +89,7 @@ test.each([
   ['outOfMemory: { exitCode: 1 }', 'plan.yaml: outOfMemory.exitCode: is not known here'],
   ['cpu: { used: [1] }', 'plan.yaml: cpu.used: is not known here; known are uses'],
   ['memory: { uses: [-1] }', 'plan.yaml: memory.uses[0]: is not a number from 0 on'],
+  ['disk: { perSecond: fast }', 'plan.yaml: disk.perSecond: '],
   ['csiDrivers: [{}]', 'plan.yaml: csiDrivers[0]: needs a name'],
   ['csiDrivers: [{ name: "a/b" }]', 'plan.yaml: csiDrivers[0].name: "a/b" is no name of a driver'],
   ['csiDrivers: [{ name: a }, { name: a }]', 'plan.yaml: csiDrivers[1].name: there are two of the name "a"'],

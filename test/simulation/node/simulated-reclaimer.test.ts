@@ -1,12 +1,15 @@
 /** Which containers and images are removed when the disk of a simulated node is short. */
 import { expect, test } from '@jest/globals';
-import { SimulatedReclaimer } from '../../../src/simulation/node/simulated-reclaimer.ts';
+import {
+  SimulatedReclaimer,
+  type SimulatedReclaimerOptions,
+} from '../../../src/simulation/node/simulated-reclaimer.ts';
 import { sandboxConfig, simulatedBed } from '../runtime/simulated-bed.ts';
 import { containerConfig } from '../../support/runtime-configs.ts';
 import { testContext } from '../../support/test-context.ts';
 
 /** A pod that goes on, and one that has ended. Each has two dead instances of a container. */
-async function bed() {
+async function bed(options: Pick<SimulatedReclaimerOptions, 'images'> = {}) {
   const { clock, simulated, runtime } = simulatedBed({ images: ['old', 'used'] });
   for (const uid of ['living', 'ended']) {
     const config = sandboxConfig(uid);
@@ -20,9 +23,12 @@ async function bed() {
     if (uid === 'ended') await runtime.stopPodSandbox(sandboxId);
   }
   const told: string[] = [];
-  const reclaimer = new SimulatedReclaimer(testContext({ clock }), simulated.connect(), (what) => {
-    told.push(what);
-    return () => told.push(`no more ${what}`);
+  const reclaimer = new SimulatedReclaimer(testContext({ clock }), simulated.connect(), {
+    onReclaim: (what) => {
+      told.push(what);
+      return () => told.push(`no more ${what}`);
+    },
+    ...options,
   });
   const isPodTerminated = (uid: string) => uid === 'ended';
   reclaimer.start({ pods: () => [], isPodRemovable: () => false, isPodTerminated });
@@ -34,7 +40,7 @@ async function bed() {
       .flatMap(({ containers }) => containers.map(({ id }) => id)),
     images: simulated.images().map(({ id }) => id),
   });
-  return { simulated, reclaimer, told, left };
+  return { clock, simulated, reclaimer, told, left };
 }
 
 test('dead containers are removed; of a pod that goes on, the newest instance of each container stays', async () => {
@@ -59,4 +65,20 @@ test('if the runtime is down, the removals fail, and nothing is removed', async 
   expect(left().images).toEqual(['old', 'used']);
   expect(left().containers).toHaveLength(4);
   expect(told).toEqual(['images', 'no more images', 'containers', 'no more containers']);
+});
+
+test.each([
+  { fullPercent: 84, images: ['old', 'used'] },
+  { fullPercent: 85, images: ['used'] },
+])('images are removed from time to time once the disk is 85% full: $fullPercent%', async (of) => {
+  const gone: string[] = [];
+  const statfs = () => Promise.resolve({ capacityBytes: 100, availableBytes: 100 - of.fullPercent });
+  const { clock, reclaimer, left } = await bed({
+    images: { statfs, onRemoved: (image) => gone.push(image) },
+  });
+  expect(left().images).toEqual(['old', 'used']);
+  await clock.advance(300_000);
+  expect(left().images).toEqual(of.images);
+  expect(gone).toEqual(['old', 'used'].filter((image) => !of.images.includes(image)));
+  await reclaimer.stop();
 });

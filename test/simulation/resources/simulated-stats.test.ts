@@ -22,7 +22,7 @@ class Bed {
   readonly clock = new VirtualClock();
   readonly agentClock = new AgentClock(this.clock);
   sandboxes: SandboxTruth[] = [];
-  images: readonly { readonly id: string }[] = [];
+  images: readonly { readonly id: string; readonly size: number }[] = [];
   readonly disk: SimulatedDisk = new Map();
   faults = { fail: 0, slow: 0 };
   readonly told: boolean[] = [];
@@ -177,7 +177,7 @@ describe('the disk', () => {
 
   const stored = (layout = ONE_DISK) => {
     const bed = new Bed([], { disks: { layout, nodeFs: DISK_SIZE, imageFs: DISK_SIZE } });
-    bed.images = [{ id: 'app' }];
+    bed.images = [{ id: 'app', size: IMAGE }];
     bed.disk.set(UID, { ...newFolder(), mounted: true, mountedAt: bed.clock.now() });
     const dead = { state: 'CONTAINER_EXITED', startedAt: 1, finishedAt: 2 } as const;
     bed.runs(container('c1', dead), container('c2', { startedAt: bed.clock.now() }));
