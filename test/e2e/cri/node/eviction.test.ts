@@ -75,8 +75,8 @@ describeOnBed('a shortage', (bed) => {
     expect(statusOf('greedy')?.conditions).toContainEqual(
       expect.objectContaining({ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' }),
     );
-    expect(agent.events).toContain('greedy Evicted');
-    expect(agent.state('uid-modest')).toBe('Syncing.Settled');
+    // If other processes have used so much meanwhile that the node is still short, the next pod follows.
+    expect(agent.events.filter((event) => event.endsWith(' Evicted'))[0]).toBe('greedy Evicted');
 
     expect(agent.conditions()).toEqual(['MemoryPressure']);
     agent.add(pod('late', {}));
