@@ -1,25 +1,37 @@
 import { resolveConfig } from '../agent/config/config.ts';
 import { shownConfiguration } from '../agent/config/shown-configuration.ts';
-import { DEFAULT_EVICTION_HARD } from '../agent/policies/eviction/thresholds.ts';
+import { cpuSetString } from '../agent/policies/cpus/cpu-set.ts';
 import { parseQuantity, quantityValue } from '../agent/policies/formats/quantity.ts';
+import { RESERVED_MEMORY_BYTES } from '../hollow/node/hollow-managers.ts';
+import { evictionHardOf } from '../hollow/node/hollow-resources.ts';
+import type { HollowManagers } from '../hollow/plan/hollow-managers.ts';
 import type { HollowPlan } from '../hollow/plan/hollow-plan.ts';
-
-const MEMORY = 'memory.available';
 
 /**
  * `/configz` of hollow nodes, but for the port: the defaults of the kubelet, by which they behave, and what plan and flags say. `flags`: those of
  * the server, as in the tables of settings.
  */
 export function hollowConfiguration(
-  { capacity, taints, staticPodPath }: HollowPlan,
+  plan: HollowPlan,
   flags: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
+  const { capacity, taints, staticPodPath, managers } = plan;
   const file = {
+    ...managersConfiguration(managers),
     registerWithTaints: [...taints],
     ...(staticPodPath !== undefined && { staticPodPath }),
-    // Disks do not fill.
-    evictionHard: { [MEMORY]: DEFAULT_EVICTION_HARD[MEMORY] },
+    evictionHard: evictionHardOf(plan),
     ...(capacity.pods !== undefined && { maxPods: Number(quantityValue(parseQuantity(capacity.pods))) }),
   };
   return shownConfiguration(resolveConfig({ ...flags, asKubelet: true }, file));
+}
+
+function managersConfiguration({ reservedSystemCPUs, numaNodes: _numaNodes, ...policies }: HollowManagers) {
+  return {
+    ...policies,
+    ...(reservedSystemCPUs.length > 0 && { reservedSystemCPUs: cpuSetString(reservedSystemCPUs) }),
+    ...(policies.memoryManagerPolicy === 'Static' && {
+      reservedMemory: [{ numaNode: 0, limits: { memory: String(RESERVED_MEMORY_BYTES) } }],
+    }),
+  };
 }

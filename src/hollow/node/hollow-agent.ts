@@ -14,9 +14,9 @@ import { AgentClock } from '../../simulation/node/agent-clock.ts';
 import { AgentCluster } from '../../simulation/node/agent-cluster.ts';
 import type { AgentDrivers } from '../../simulation/node/agent-drivers.ts';
 import { NO_NODE_FAULTS } from '../../simulation/node/node-fault-draws.ts';
+import type { NodeManagers } from '../../simulation/node/node-managers.ts';
 import { simulatedNode } from '../../simulation/node/simulated-node.ts';
 import { SimulatedReclaimer } from '../../simulation/node/simulated-reclaimer.ts';
-import { evictionConfiguration } from '../../simulation/resources/eviction-rules.ts';
 import type { SimulatedConnection } from '../../simulation/runtime/simulated-connection.ts';
 import { SimulatedStats } from '../../simulation/resources/simulated-stats.ts';
 import { systemClock } from '../../system/timer.ts';
@@ -27,6 +27,7 @@ import { DevicePublisher } from '../cluster/device-publisher.ts';
 import type { Fleet } from './fleet.ts';
 import type { HollowMachine } from './hollow-machine.ts';
 import { withoutNetwork } from './hollow-pods.ts';
+import { evictionOf } from './hollow-resources.ts';
 import { staticPods } from './hollow-static-pods.ts';
 
 /** The defaults of the kubelet. */
@@ -50,6 +51,7 @@ export class HollowAgent {
   readonly #cluster: AgentCluster;
   readonly #connection: SimulatedConnection;
   readonly #context: ActorContext;
+  readonly #managers: NodeManagers | undefined;
   readonly #drivers: AgentDrivers | undefined;
   /** It has a connection of its own. */
   #reclaimer: SimulatedReclaimer | undefined;
@@ -70,6 +72,7 @@ export class HollowAgent {
       measurements: this.metrics,
     };
     this.stats = this.#buildStats();
+    this.#managers = machine.managers?.forAgent(this.#context, this.#connection);
     this.#drivers = this.#buildDrivers();
     this.agent = this.#buildAgent();
     this.#drivers?.find();
@@ -125,6 +128,7 @@ export class HollowAgent {
       nodeFacts: () => facts,
       conditions: () => this.agent.nodeFacts().conditions,
       uuid: randomUUID,
+      devices: () => this.#managers?.devices,
       volumesInUse: () => this.agent.csi?.volumesInUse(),
       registration: { nodeLabels: facts.labels, registerWithTaints: plan.taints },
       reported: (simulated) => ({
@@ -176,8 +180,8 @@ export class HollowAgent {
   }
 
   #buildAgent(): NodeAgent {
-    const { address } = this.#fleet;
-    const { facts, endedPods, rules } = this.#machine;
+    const { address, plan } = this.#fleet;
+    const { facts, endedPods } = this.#machine;
     const { logger } = this.#context;
     const sources = this.#sources();
     return new NodeAgent(this.#context, {
@@ -192,7 +196,7 @@ export class HollowAgent {
       nodeFacts: () => facts,
       preemptionLowerPriorityFirst: true,
       eviction: {
-        configuration: evictionConfiguration(rules),
+        configuration: evictionOf(plan),
         stats: () => Promise.resolve(this.stats),
       },
       maxContainerRestartPeriodMs: MAX_CONTAINER_RESTART_PERIOD_MS,
@@ -207,6 +211,7 @@ export class HollowAgent {
       },
       objectChanges: this.#cluster.objects.changes,
       cluster: (core) => this.#cluster.join(core),
+      ...(this.#managers?.devicePlugins && { devicePlugins: this.#managers.devicePlugins }),
       ...this.#drivers?.options,
     });
   }
@@ -244,14 +249,21 @@ export class HollowAgent {
         clock: this.#clock,
         objects,
         isAlive: () => this.#isAlive,
+        managers: this.#managers?.subsystems ?? [],
+        cpus: this.#managers?.cpus,
+        hasOwnMemory: this.#fleet.plan.managers.memoryManagerPolicy === 'Static',
         drivers: this.#drivers?.subsystems ?? [],
       }),
+      ...(this.#managers?.devices && { devices: this.#managers.devices }),
       ...this.#drivers?.parts,
       start: (view) => {
         reclaimer?.start(view);
+        this.#managers?.start(view);
         this.#drivers?.start(view);
       },
-      stop: async () => reclaimer?.stop(),
+      stop: async () => {
+        await Promise.all([reclaimer?.stop(), this.#managers?.stop()]);
+      },
     };
   }
 

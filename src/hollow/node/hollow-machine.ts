@@ -6,7 +6,6 @@ import type { SimulatedDisk } from '../../simulation/node/simulated-disk.ts';
 import { simulatedNodeFacts } from '../../simulation/node/simulated-node-facts.ts';
 import { simulatedMachine } from '../../simulation/node/simulated-status-facts.ts';
 import { keyedRandom } from '../../simulation/plan/seeded-random.ts';
-import type { EvictionRules } from '../../simulation/resources/eviction-rules.ts';
 import type { KeyedRandom } from '../../simulation/resources/growth.ts';
 import type { SimulatedResources } from '../../simulation/resources/simulated-resources.ts';
 import { drawnImageBytes } from '../../simulation/resources/simulated-storage.ts';
@@ -20,9 +19,11 @@ import type { PodSpec } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { ContainerEnd, HollowPlan } from '../plan/hollow-plan.ts';
 import { HollowDrivers } from './hollow-drivers.ts';
+import { allocatableOf, HollowManagersOfNode } from './hollow-managers.ts';
 import { hollowProgram } from './hollow-programs.ts';
 import { hollowGroups } from './hollow-groups.ts';
-import { hollowResources, hollowRules } from './hollow-resources.ts';
+import { hollowResources } from './hollow-resources.ts';
+import { NO_MANAGERS } from '../plan/hollow-managers.ts';
 import { HollowUse } from './hollow-use.ts';
 
 /** The exit code of a container that ends because its machine is switched off. */
@@ -33,11 +34,12 @@ export class HollowMachine {
   readonly runtime: SimulatedRuntime;
   readonly resources: SimulatedResources;
   readonly use: HollowUse;
-  readonly rules: EvictionRules;
   readonly random: KeyedRandom;
   readonly disk: SimulatedDisk = new Map();
   /** Undefined without drivers in the plan: pods do not wait for their claims. */
   readonly drivers?: HollowDrivers;
+  /** Undefined without device plugins and policies in the plan. */
+  readonly managers?: HollowManagersOfNode;
   /** The pods that must not start again, as the disk has them. */
   readonly endedPods: { stored: readonly EndedPod[] } = { stored: [] };
   /** For those who look at the machine from outside. */
@@ -54,10 +56,16 @@ export class HollowMachine {
     this.#specOf = specOf;
     const random = keyedRandom(plan.seed);
     this.random = (key) => random(`${name}/${key}`);
-    this.facts = { ...simulatedNodeFacts(plan.capacity), name, labels: plan.labels };
-    this.rules = hollowRules(plan);
+    this.facts = {
+      ...simulatedNodeFacts(allocatableOf(plan)),
+      capacity: plan.capacity,
+      name,
+      labels: plan.labels,
+    };
     if (plan.csiDrivers.length + plan.draDrivers.length > 0)
       this.drivers = new HollowDrivers(name, plan, this.random);
+    if (plan.devicePlugins.length > 0 || plan.managers !== NO_MANAGERS)
+      this.managers = new HollowManagersOfNode(plan, this.random);
     this.runtime = this.#buildRuntime();
     this.console = this.runtime.connect();
     const { runtime, disk } = this;

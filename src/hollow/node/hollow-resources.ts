@@ -1,7 +1,7 @@
 /** The memory and the disk of a hollow node, what its containers use of them by plan, and when it evicts. */
+import type { EvictionParts } from '../../agent/actors/eviction/eviction-figures.ts';
+import { DEFAULT_EVICTION_HARD, parseThresholds } from '../../agent/policies/eviction/thresholds.ts';
 import { parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
-import type { EvictionSignal } from '../../agent/policies/eviction/signals.ts';
-import type { EvictionRules, ThresholdRule } from '../../simulation/resources/eviction-rules.ts';
 import type { UseHabits } from '../../simulation/resources/growth.ts';
 import {
   SimulatedResources,
@@ -10,7 +10,7 @@ import {
 import type { DiskSizes } from '../../simulation/resources/simulated-storage.ts';
 import type { HollowPlan, ResourceUse } from '../plan/hollow-plan.ts';
 
-const MI = 2 ** 20;
+const MEMORY = 'memory.available';
 /** Volumes, logs, images and containers share one file system. */
 const LAYOUT = { dedicatedImageFs: false, splitContainerFs: false };
 /** So many that the bytes of the disk run out first, however small the files are. */
@@ -20,30 +20,25 @@ const LOGS: UseHabits = { shares: [0.01, 0.02, 0.05], growing: 0, maxPerMs: 0 };
 
 type Sizes = Pick<HollowPlan, 'capacity'>;
 
-/** The kubelet's default thresholds. */
-export function hollowRules(plan: Sizes): EvictionRules {
-  const disks = diskSizes(plan);
-  const hard = (signal: EvictionSignal, amount: number): ThresholdRule => ({
-    signal,
-    amount: Math.ceil(amount),
-    gracePeriodMs: 0,
-    minReclaim: 0,
-  });
+/** `evictionHard`: the kubelet's defaults. A node without a disk is never short of one. */
+export function evictionHardOf(plan: Sizes): Readonly<Record<string, string>> {
+  if (diskSizes(plan)) return DEFAULT_EVICTION_HARD;
+  return Object.fromEntries(Object.entries(DEFAULT_EVICTION_HARD).filter(([signal]) => signal === MEMORY));
+}
+
+/** With the kubelet's defaults. */
+export function evictionOf(plan: Sizes): EvictionParts['configuration'] {
   return {
-    thresholds: [
-      hard('memory.available', 100 * MI),
-      ...(disks
-        ? [
-            hard('nodefs.available', 0.1 * disks.nodeFs.bytes),
-            hard('nodefs.inodesFree', 0.05 * disks.nodeFs.inodes),
-            hard('imagefs.available', 0.15 * disks.imageFs.bytes),
-            hard('imagefs.inodesFree', 0.05 * disks.imageFs.inodes),
-          ]
-        : []),
-    ],
-    layout: LAYOUT,
-    maxPodGracePeriodSeconds: 0,
+    thresholds: parseThresholds({
+      evictionHard: evictionHardOf(plan),
+      evictionSoft: {},
+      evictionSoftGracePeriod: {},
+      evictionMinimumReclaim: {},
+      enforceNodeAllocatable: [],
+    }),
     pressureTransitionPeriodMs: 300_000,
+    maxPodGracePeriodSeconds: 0,
+    localStorageCapacityIsolation: true,
   };
 }
 
@@ -59,10 +54,7 @@ export function hollowResources(
   const sizes = diskSizes(plan);
   const written = habitsOf(plan.disk);
   const disks = sizes && { ...sizes, habits: { layer: written, volume: written, logs: LOGS } };
-  return new SimulatedResources({
-    ...parts,
-    resources: { memory, disks, oldImages: [], rules: hollowRules(plan) },
-  });
+  return new SimulatedResources({ ...parts, resources: { memory, disks } });
 }
 
 /** Undefined for a node without a disk. */

@@ -6,6 +6,14 @@ import { errorMessage, invalid } from '../../types/errors.ts';
 import type { Taint } from '../../types/kubernetes.ts';
 import { csiDriversOf, type HollowCsiDriver } from './hollow-csi.ts';
 import { draDriversOf, type HollowDraDriver } from './hollow-dra.ts';
+import {
+  devicePluginsOf,
+  type HollowDevicePlugin,
+  type HollowManagers,
+  MANAGER_FIELDS,
+  managersOf,
+  NO_MANAGERS,
+} from './hollow-managers.ts';
 import { PlanField } from './plan-field.ts';
 import { SIGKILL_EXIT_CODE } from '../../types/cri.ts';
 
@@ -54,6 +62,8 @@ export interface HollowPlan {
   /** They run on each node. */
   readonly csiDrivers: readonly HollowCsiDriver[];
   readonly draDrivers: readonly HollowDraDriver[];
+  readonly devicePlugins: readonly HollowDevicePlugin[];
+  readonly managers: HollowManagers;
 }
 
 const DEFAULT_CAPACITY = { cpu: '8', memory: '32Gi', pods: '110', 'ephemeral-storage': '100Gi' };
@@ -81,6 +91,8 @@ export const DEFAULT_PLAN: HollowPlan = {
   staticPodPath: undefined,
   csiDrivers: [],
   draDrivers: [],
+  devicePlugins: [],
+  managers: NO_MANAGERS,
 };
 
 /** Throws `InvalidArgument` for what is no plan. The message names the file and the field. */
@@ -110,14 +122,17 @@ export function parseHollowPlan(text: string, file: string): HollowPlan {
     'staticPodPath',
     'csiDrivers',
     'draDrivers',
+    'devicePlugins',
+    ...MANAGER_FIELDS,
   ]);
   const base = DEFAULT_PLAN;
+  const capacity = { ...base.capacity, ...fields.capacity?.quantities() };
   return {
     seed: fields.seed?.wholeNumber(2 ** 32 - 1) ?? base.seed,
     names: fields.names?.namePrefix() ?? base.names,
     labels: fields.labels?.texts() ?? base.labels,
     taints: fields.taints?.items().map(taintOf) ?? base.taints,
-    capacity: { ...base.capacity, ...fields.capacity?.quantities() },
+    capacity,
     calls: { ...base.calls, ...fields.calls?.latencies(CALLS) },
     callFailures: fields.callFailures?.share() ?? base.callFailures,
     crashes: endOf(fields.crashes, base.crashes, ['exitCode']),
@@ -130,6 +145,8 @@ export function parseHollowPlan(text: string, file: string): HollowPlan {
     staticPodPath: fields.staticPodPath && resolve(dirname(file), fields.staticPodPath.text()),
     csiDrivers: fields.csiDrivers ? csiDriversOf(fields.csiDrivers) : base.csiDrivers,
     draDrivers: fields.draDrivers ? draDriversOf(fields.draDrivers) : base.draDrivers,
+    devicePlugins: fields.devicePlugins ? devicePluginsOf(fields.devicePlugins) : base.devicePlugins,
+    managers: managersOf(fields, capacity),
   };
 }
 

@@ -1,6 +1,7 @@
 /** A value of a plan file, which knows its place: what is wrong with it is said with that place. */
 import { parseDuration } from '../../agent/policies/formats/duration.ts';
 import { parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
+import { isExtendedResourceName } from '../../agent/policies/node/node-capacity.ts';
 import type { Range } from '../../simulation/runtime/chance.ts';
 import { errorMessage, invalid } from '../../types/errors.ts';
 
@@ -67,9 +68,18 @@ export class PlanField {
     return Object.fromEntries(this.#entries().map(([name, field]) => [name, field.#scalar()]));
   }
 
-  oneOf(choices: readonly string[]): string {
+  oneOf<Choice extends string>(choices: readonly Choice[]): Choice {
     const text = this.text();
-    return choices.includes(text) ? text : this.fail(`"${text}" is none of ${choices.join(', ')}`);
+    const choice = choices.find((one) => one === text);
+    return choice ?? this.fail(`"${text}" is none of ${choices.join(', ')}`);
+  }
+
+  /** Of a device plugin. */
+  resourceName(): string {
+    const text = this.text();
+    return isExtendedResourceName(text)
+      ? text
+      : this.fail(`"${text}" is no name of an extended resource, such as example.com/gpu`);
   }
 
   namePrefix(): string {

@@ -58,7 +58,7 @@ export function hollowRoutes({ nodeOf, configurationOf }: HollowRoutesParts): re
 
 const nothing = () => Promise.resolve([]);
 
-/** The plan has no disks and no volumes with claims: there are no figures of them. */
+/** There are no figures of log files and of volumes with claims. */
 function agentRoutes(
   { name, machine }: HollowNode,
   { agent, metrics }: HollowAgent,

@@ -95,6 +95,11 @@ export class DevicePluginFolder {
     return this.#there.get(resource)?.list;
   }
 
+  /** Nothing happens while the resource has no plugin. */
+  setHealth(resource: string, id: string, health: 'Healthy' | 'Unhealthy'): void {
+    this.#there.get(resource)?.setHealth(id, health);
+  }
+
   /** From now on no plugin misbehaves: plugins that did are replaced by others. */
   calm(): void {
     for (const devices of this.#options.plan.resources) {

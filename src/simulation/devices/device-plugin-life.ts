@@ -1,6 +1,7 @@
 /** One process of a simulated device plugin, from when it listens until it dies. It outlives agents. */
 import type { ListedDevice } from '../../agent/policies/devices/device-list.ts';
 import type { Clock } from '../../types/clock.ts';
+import type { CallHabits } from '../drivers/driver-process.ts';
 import { pick } from '../plugins/plugins-plan.ts';
 import type { KeyedRandom } from '../resources/growth.ts';
 import type { DevicesOfNode } from './devices-plan.ts';
@@ -9,6 +10,8 @@ import type { DevicesOfNode } from './devices-plan.ts';
 export interface DeviceWorld {
   readonly random: KeyedRandom;
   readonly misbehaves: () => boolean;
+  /** How calls of `Allocate` go where plugins do not misbehave. Default: up to 50 ms; none fails. */
+  readonly habits?: (resource: string) => CallHabits | undefined;
 }
 
 /** As long as the process lives. */
@@ -63,7 +66,7 @@ export class DevicePluginLife {
     this.preStartRequired = world.random(`${key}/pre-start`) < 0.5;
     this.getPreferredAllocationAvailable = world.random(`${key}/preferred`) < 0.5;
     this.isFound = world.random(`${key}/found`) < FOUND;
-    this.#devices = devices.ids.map((ID) => ({ ID, health: 'Healthy' }));
+    this.#devices = devices.ids.map((ID) => this.#device(ID, 'Healthy'));
     this.#changeLater();
   }
 
@@ -79,6 +82,16 @@ export class DevicePluginLife {
     return [...twice, { ID: '', health: 'Healthy' }, ...this.#devices, { ID: TOO_LONG, health: 'Healthy' }];
   }
 
+  get habits(): CallHabits | undefined {
+    return this.#options.world.habits?.(this.resource);
+  }
+
+  /** A device that is not listed stays out. */
+  setHealth(id: string, health: 'Healthy' | 'Unhealthy'): void {
+    this.#devices = this.#devices.map((device) => (device.ID === id ? this.#device(id, health) : device));
+    for (const listener of this.onList) listener(this.list);
+  }
+
   die(): void {
     this.#isAlive = false;
     for (const listener of this.onDeath) listener();
@@ -89,6 +102,11 @@ export class DevicePluginLife {
   /** In [0, 1): the next number of this life. */
   draw(what: string): number {
     return this.#options.world.random(`${this.key}/${what}/${String(++this.#count)}`);
+  }
+
+  #device(ID: string, health: 'Healthy' | 'Unhealthy'): ListedDevice {
+    const node = this.#options.devices.nodeOf?.(ID);
+    return { ID, health, ...(node !== undefined && { topology: { nodes: [{ ID: node }] } }) };
   }
 
   #changeLater(): void {
@@ -111,7 +129,7 @@ export class DevicePluginLife {
     const others = this.#devices.filter(({ ID }) => ID !== changed);
     const health = this.draw('health') < 0.6 ? 'Healthy' : 'Unhealthy';
     const isOut = isIn && this.draw('out') < 0.2;
-    this.#devices = isOut ? others : [...others, { ID: changed, health }];
+    this.#devices = isOut ? others : [...others, this.#device(changed, health)];
     for (const listener of this.onList) listener(this.list);
   }
 }

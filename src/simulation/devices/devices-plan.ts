@@ -11,6 +11,8 @@ export interface DevicesPlan {
 export interface DevicesOfNode {
   readonly resource: string;
   readonly ids: readonly string[];
+  /** The NUMA node of a device. Undefined: plugins do not say. */
+  readonly nodeOf?: (id: string) => number;
 }
 
 const SHARE = 0.4;

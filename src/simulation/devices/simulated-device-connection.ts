@@ -8,6 +8,7 @@ import { whenAborted } from '../../system/promises.ts';
 import { withDeadline } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
+import { within } from '../runtime/chance.ts';
 import type { DevicePluginLife } from './device-plugin-life.ts';
 
 /** Sees the lists that device plugins send to an agent, and the agent's calls to them. */
@@ -154,11 +155,14 @@ export class SimulatedDeviceConnection implements DevicePluginConnection {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const broken = this.#untilBroken(signal, reject);
     if (life?.isAlive === true && !(life.character === 'hanging' && life.draw(what) < HANGS)) {
+      const habits = what === 'allocate' ? life.habits : undefined;
       const mostMs = life.character === 'slow' ? SLOW_MS : HONEST_MS;
-      const fails = life.character === 'failing' && life.draw(what) < FAILS;
+      const failures = habits?.failures ?? (life.character === 'failing' ? FAILS : 0);
+      const fails = failures > 0 && life.draw(what) < failures;
+      const chance = life.draw(what);
       clock.setTimeout(
         () => (fails ? reject(new StateletError('Unknown', 'the plugin fails')) : resolve(answer())),
-        1 + Math.floor(mostMs * life.draw(what)),
+        habits?.ms ? within(habits.ms, chance) : 1 + Math.floor(mostMs * chance),
       );
     }
     try {

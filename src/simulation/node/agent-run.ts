@@ -234,7 +234,14 @@ export class AgentRun {
     devices?.judge.agentStarts();
     return nodeManagers(this.#context(), {
       ...(devices && { devices: { folder: devices.folder, witness: devices.judge } }),
-      ...(placement && { placement: { ...placement, runtime: this.#cpusets.resizing } }),
+      ...(placement && {
+        placement: {
+          ...placement.plan,
+          cpus: { ...placement.plan, topology: placement.plan.cpus },
+          files: placement.files,
+          runtime: this.#cpusets.resizing,
+        },
+      }),
     });
   }
 

@@ -2,6 +2,7 @@
 import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
 import { DevicePlugins } from '../../agent/actors/devices/device-plugins.ts';
 import type { NodeDevicePlugins } from '../../agent/actors/devices/node-device-plugins.ts';
+import type { StaticCpus } from '../../agent/policies/cpus/static-cpus.ts';
 import { CPU_STATE_FILE } from '../../agent/runtime/cpus/cpu-state-file.ts';
 import { CpuManager } from '../../agent/runtime/cpus/cpu-manager.ts';
 import { cpuSubsystem } from '../../agent/runtime/cpus/cpu-subsystem.ts';
@@ -25,11 +26,14 @@ import type { StateFiles } from '../placement/state-files.ts';
 export interface ManagedResources {
   readonly devices?: { readonly folder: DevicePluginFolder } & Pick<FolderUser, 'witness'>;
   /** CPUs and memory of NUMA nodes. */
-  readonly placement?: {
-    readonly plan: PlacementPlan;
-    readonly files: StateFiles;
-    readonly runtime: Pick<ResizingRuntime, 'updateContainerResources'>;
-  };
+  readonly placement?: ManagedPlaces;
+}
+
+interface ManagedPlaces extends Pick<PlacementPlan, 'numa' | 'policy' | 'scope' | 'memory'> {
+  /** Undefined: all containers share all CPUs. */
+  readonly cpus: StaticCpus | undefined;
+  readonly files: StateFiles;
+  readonly runtime: Pick<ResizingRuntime, 'updateContainerResources'>;
 }
 
 export interface NodeManagers extends Pick<NodeParts, 'devices' | 'cpus'> {
@@ -63,9 +67,9 @@ export function nodeManagers(
   const places = placement && managedPlaces(context, placement);
   const kinds = [devices && managedDevices(devices), places].filter((kind) => kind !== undefined);
   const topology = new TopologyManager({
-    policy: placement?.plan.policy ?? 'none',
-    scope: placement?.plan.scope ?? 'container',
-    numa: placement?.plan.numa ?? NO_NUMA,
+    policy: placement?.policy ?? 'none',
+    scope: placement?.scope ?? 'container',
+    numa: placement?.numa ?? NO_NUMA,
     prefersClosest: false,
     providers: kinds.flatMap(({ providers }) => providers),
   });
@@ -103,19 +107,30 @@ function managedDevices(devices: DeviceManager): Managed {
 
 function managedPlaces(
   context: AgentContext,
-  { plan, files, runtime }: NonNullable<ManagedResources['placement']>,
+  { cpus: settings, memory: machine, files, runtime }: ManagedPlaces,
 ): Managed & Pick<NodeManagers, 'cpus'> {
-  const { cpus: topology, options, reserved } = plan;
-  const cpus = CpuManager.open(files.file(CPU_STATE_FILE, context.clock), { topology, options, reserved });
-  const memory = plan.memory && MemoryManager.open(files.file(MEMORY_STATE_FILE, context.clock), plan.memory);
+  const cpus = settings && CpuManager.open(files.file(CPU_STATE_FILE, context.clock), settings);
+  const memory = machine && MemoryManager.open(files.file(MEMORY_STATE_FILE, context.clock), machine);
+  const updates = cpus && cpusetUpdates(context, cpus, runtime);
+  return {
+    cpus,
+    providers: [cpus, memory].filter((provider) => provider !== undefined),
+    subsystems: [
+      ...(cpus && updates ? [cpuSubsystem(cpus, updates, true)] : []),
+      ...(memory ? [memorySubsystem(memory)] : []),
+    ],
+    start: (view) => updates?.start(view),
+    stop: async () => updates?.stop(),
+  };
+}
+
+function cpusetUpdates(
+  context: AgentContext,
+  cpus: CpuManager,
+  runtime: ManagedPlaces['runtime'],
+): CpusetUpdates {
   const cpusetOf = (uid: string, name: string) => cpus.cpusetOf(uid, name);
   const updates = new CpusetUpdates(context, { runtime, cpusetOf, periodMs: RECONCILE_PERIOD_MS });
   cpus.onShared = () => updates.update();
-  return {
-    cpus,
-    providers: [cpus, ...(memory ? [memory] : [])],
-    subsystems: [cpuSubsystem(cpus, updates, true), ...(memory ? [memorySubsystem(memory)] : [])],
-    start: (view) => updates.start(view),
-    stop: () => updates.stop(),
-  };
+  return updates;
 }

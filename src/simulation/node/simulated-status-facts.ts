@@ -1,5 +1,5 @@
 /** The facts of a simulated node for its status. */
-import { bytesQuantity } from '../../agent/policies/node/node-capacity.ts';
+import { bytesQuantity, isExtendedResourceName } from '../../agent/policies/node/node-capacity.ts';
 import type { PluginResources } from '../../agent/policies/node/machine-resources.ts';
 import { PRESSURE_CONDITIONS } from '../../agent/policies/eviction/signals.ts';
 import { milliValue, parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
@@ -7,14 +7,15 @@ import type { NodeStatusFacts } from '../../agent/policies/node/node-status.ts';
 import { type NodeHealth, readyProblems } from '../../agent/policies/node/ready-problems.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 
+const HUGE_PAGES = 'hugepages-';
 export const NODE_ADDRESS = '192.0.2.1';
 
 /** The machine of a node that has what the facts say. It is named after the node. */
-export function simulatedMachine({ name, allocatable }: Pick<NodeFacts, 'name' | 'allocatable'>) {
+export function simulatedMachine({ name, capacity }: Pick<NodeFacts, 'name' | 'capacity'>) {
   return {
-    cpus: Math.ceil(milliCPUsOf(allocatable) / 1000),
-    memoryBytes: numberOf(allocatable.memory),
-    hugePages: new Map<number, number>(),
+    cpus: Math.ceil(milliCPUsOf(capacity) / 1000),
+    memoryBytes: numberOf(capacity.memory),
+    hugePages: hugePagesOf(capacity),
     machineID: name,
     systemUUID: name,
     bootID: 'boot-1',
@@ -22,14 +23,15 @@ export function simulatedMachine({ name, allocatable }: Pick<NodeFacts, 'name' |
   };
 }
 
-/** A machine that has what the facts say, with so much of a CPU reserved that no more than that can be allocated. */
+/** A machine that has what the facts say, with so much of its CPUs and memory reserved that no more than that can be allocated. */
 export function simulatedStatusFacts(
   facts: NodeFacts,
   health: NodeHealth,
   nowMs: number,
   plugins: PluginResources = { capacity: {}, allocatable: {}, removed: [] },
 ): NodeStatusFacts {
-  const { name, os, arch, allocatable, conditions } = facts;
+  const { name, os, arch, capacity, allocatable, conditions } = facts;
+  const extended = Object.entries(capacity).filter(([resource]) => isExtendedResourceName(resource));
   const machine = simulatedMachine(facts);
   return {
     nowMs,
@@ -47,8 +49,16 @@ export function simulatedStatusFacts(
       podsPerCore: 0,
       // A node that does not know how much it has is not ready.
       ephemeralStorage: bytesQuantity(allocatable['ephemeral-storage'] ?? '1Pi'),
-      plugins,
-      reserved: { cpu: `${String(machine.cpus * 1000 - milliCPUsOf(allocatable))}m` },
+      // What a plugin lists counts before what the facts say of the resource.
+      plugins: {
+        capacity: { ...Object.fromEntries(extended), ...plugins.capacity },
+        allocatable: { ...Object.fromEntries(extended), ...plugins.allocatable },
+        removed: plugins.removed,
+      },
+      reserved: {
+        cpu: `${String(machine.cpus * 1000 - milliCPUsOf(allocatable))}m`,
+        memory: String(machine.memoryBytes - numberOf(allocatable.memory)),
+      },
     },
     versions: {
       os,
@@ -73,3 +83,12 @@ export function simulatedStatusFacts(
 const milliCPUsOf = ({ cpu = '0' }: NodeFacts['allocatable']): number =>
   Number(milliValue(parseQuantity(cpu)));
 const numberOf = (quantity = '0'): number => Number(quantityValue(parseQuantity(quantity)));
+
+function hugePagesOf(capacity: NodeFacts['capacity']): ReadonlyMap<number, number> {
+  const sizes = Object.entries(capacity).flatMap(([resource, amount]): [number, number][] => {
+    if (!resource.startsWith(HUGE_PAGES)) return [];
+    const pageBytes = numberOf(resource.slice(HUGE_PAGES.length));
+    return [[pageBytes, Math.floor(numberOf(amount) / pageBytes)]];
+  });
+  return new Map(sizes);
+}

@@ -18,7 +18,7 @@ export interface PlacementPlan {
   readonly memory: NumaMemory | undefined;
 }
 
-interface MachineShape {
+export interface MachineShape {
   readonly sockets: number;
   readonly nodesPerSocket: number;
   readonly coresPerNode: number;
@@ -54,7 +54,7 @@ export function drawnPlacement(random: KeyedRandom): PlacementPlan | undefined {
   const kept = cpus.nodes.map((node) => [node, new Map([['memory', RESERVED_MIB * MIB]])] as const);
   return {
     cpus,
-    numa: { ids: cpus.nodes, distances: cpus.nodes.map((a) => cpus.nodes.map((b) => (a === b ? 10 : 20))) },
+    numa: numaOf(cpus),
     options: {
       'full-pcpus-only': isOn('full-pcpus-only'),
       'strict-cpu-reservation': isOn('strict-cpu-reservation'),
@@ -71,8 +71,13 @@ export function drawnPlacement(random: KeyedRandom): PlacementPlan | undefined {
   };
 }
 
+/** All NUMA nodes are equally far from each other. */
+export function numaOf({ nodes }: Pick<CpuTopology, 'nodes'>): NumaNodes {
+  return { ids: nodes, distances: nodes.map((a) => nodes.map((b) => (a === b ? 10 : 20))) };
+}
+
 /** The CPUs of one core do not have successive numbers, as on most machines. */
-function machineOf({ sockets, nodesPerSocket, coresPerNode, cpusPerCore }: MachineShape): CpuTopology {
+export function machineOf({ sockets, nodesPerSocket, coresPerNode, cpusPerCore }: MachineShape): CpuTopology {
   const cores = sockets * nodesPerSocket * coresPerNode;
   const facts = Array.from({ length: cores * cpusPerCore }, (_, cpu) => {
     const core = cpu % cores;

@@ -12,7 +12,7 @@ import { SimulatedProcesses } from './simulated-processes.ts';
 import { SimulatedStorage, type SimulatedStorageOptions, type StorageWants } from './simulated-storage.ts';
 
 export interface SimulatedResourcesOptions {
-  readonly resources: NodeResources;
+  readonly resources: Pick<NodeResources, 'memory' | 'processes' | 'disks'>;
   readonly now: () => number;
   readonly random: KeyedRandom;
   readonly runtime: SimulatedStorageOptions['runtime'];

@@ -14,7 +14,7 @@ import { waitFor } from '../../support/wait-for.ts';
 const NODES = ['hollow-1', 'hollow-2', 'hollow-3'];
 /** A container uses what it requests, and a node of 1 GiB has less than 100 MiB left with one of 800. */
 const PLAN = `
-capacity: { memory: 1Gi, pods: 20 }
+capacity: { cpu: 4, memory: 1Gi, pods: 20, example.com/license: 5, hugepages-2Mi: 4Mi }
 taints: [{ key: hollow, value: yes, effect: PreferNoSchedule }]
 memory: { uses: [1] }
 disk: { uses: [1] }
@@ -27,6 +27,13 @@ csiDrivers:
     calls: { ControllerPublishVolume: 20ms, NodeStageVolume: 20ms }
 draDrivers:
   - { name: gpus.dra.test, devices: 2, attributes: { model: a, index: 3 }, capacity: { memory: 1Gi } }
+numaNodes: 2
+cpuManagerPolicy: static
+memoryManagerPolicy: Static
+topologyManagerPolicy: single-numa-node
+devicePlugins:
+  - { resourceName: example.com/gpu, devices: 4 }
+  - { resourceName: example.com/nic, devices: 1, failures: { every: 5s, down: 1h } }
 `;
 const POD = { apiVersion: 'v1', kind: 'Pod' };
 
@@ -145,7 +152,7 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
       const cpu = name === 'container_cpu_usage_seconds_total' ? 'cpu="total",' : '';
       expect(text).toMatch(new RegExp(`^${name}\\{container="main",${cpu}${id},${names}\\} ${value}$`, 'mu'));
     }
-    expect(text).toMatch(/^machine_cpu_cores\{boot_id="hollow-2-boot-1",[^}]*\} 8$/mu);
+    expect(text).toMatch(/^machine_cpu_cores\{boot_id="hollow-2-boot-1",[^}]*\} 4$/mu);
   });
 
   test('show the configuration by which they behave, each with its own port', async () => {
@@ -158,7 +165,10 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
         port: status?.daemonEndpoints?.kubeletEndpoint?.Port,
         maxPods: 20,
         syncFrequency: '1m0s',
-        evictionHard: { 'memory.available': '100Mi' },
+        evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '10%' },
+        cpuManagerPolicy: 'static',
+        reservedSystemCPUs: '0',
+        topologyManagerPolicy: 'single-numa-node',
         registerWithTaints: [{ key: 'hollow', value: 'yes', effect: 'PreferNoSchedule' }],
       });
     }
@@ -341,6 +351,42 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     await podIs('computing', 'ready', isReady);
   });
 
+  test('have device plugins whose devices fail, and the extended resources of the plan', async () => {
+    const amounts = async () => (await controlPlane.read<Node>('/api/v1/nodes/hollow-3'))?.status;
+    const failed = await waitFor(
+      async () => {
+        const status = await amounts();
+        const [has, allows] = [status?.capacity, status?.allocatable].map(
+          (list) => list?.['example.com/nic'],
+        );
+        return has === '1' && allows === '0' && status;
+      },
+      { what: 'the nic to fail' },
+    );
+    const pluginResources = { 'example.com/gpu': '4', 'example.com/license': '5', 'hugepages-2Mi': '4Mi' };
+    expect(failed.capacity).toMatchObject({ ...pluginResources, cpu: '4' });
+    // One CPU, and the memory of the eviction threshold, are reserved.
+    expect(failed.allocatable).toMatchObject({ ...pluginResources, cpu: '3' });
+  });
+
+  test('give CPUs of one NUMA node and devices to containers, or refuse the pod', async () => {
+    const asking = (amounts: Readonly<Record<string, string>>) => ({
+      containers: [{ name: 'main', image: 'nginx', resources: { requests: amounts, limits: amounts } }],
+    });
+    await create('narrow', asking({ cpu: '2', memory: '16Mi', 'example.com/gpu': '2' }), 'hollow-3');
+    await podIs('narrow', 'running', ({ status }) => status?.phase === 'Running');
+    // Each NUMA node has two CPUs.
+    await create('wide', asking({ cpu: '3', memory: '16Mi' }));
+    const wide = await podIs('wide', 'refused', ({ status }) => status?.phase === 'Failed');
+    expect(wide.status).toMatchObject({
+      reason: 'TopologyAffinityError',
+      message: 'Pod was rejected: Resources cannot be allocated with Topology locality',
+    });
+    await create('greedy', asking({ cpu: '100m', memory: '16Mi', 'example.com/gpu': '3' }), 'hollow-3');
+    const greedy = await podIs('greedy', 'refused', ({ status }) => status?.phase === 'Failed');
+    expect(greedy.status?.reason).toBe('TopologyAffinityError');
+  });
+
   test('have the static pods of the plan, with mirror pods', async () => {
     const plan = join(root, 'static.yaml');
     writeFileSync(plan, 'names: static-\nstaticPodPath: manifests\n');
@@ -404,7 +450,7 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     const pod = await podIs('web', 'started again', (one) => restarts(one) === 1 && isReady(one));
     expect(pod.status?.containerStatuses?.[0]?.lastState?.terminated).toMatchObject({ reason: 'Unknown' });
     expect(await act('list', 'hollow-1', 'hollow-2')).toMatch(
-      /^NAME +STATE +PODS\nhollow-1 +running +2\nhollow-2 +running +7\n$/u,
+      /^NAME +STATE +PODS\nhollow-1 +running +3\nhollow-2 +running +7\n$/u,
     );
   });
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { hollowResources, hollowRules } from '../../../src/hollow/node/hollow-resources.ts';
+import { evictionHardOf, evictionOf, hollowResources } from '../../../src/hollow/node/hollow-resources.ts';
 import { DEFAULT_PLAN } from '../../../src/hollow/plan/hollow-plan.ts';
 import type { ContainerTruth, SandboxTruth } from '../../../src/simulation/runtime/witness.ts';
 
@@ -7,22 +7,23 @@ const MI = 2 ** 20;
 const GI = 2 ** 30;
 const MINUTE_MS = 60_000;
 
-const amounts = (capacity: Readonly<Record<string, string>>) =>
-  Object.fromEntries(hollowRules({ capacity }).thresholds.map(({ signal, amount }) => [signal, amount]));
-
 test('a node has the default thresholds of the kubelet', () => {
-  expect(amounts({ memory: '1Gi', 'ephemeral-storage': '100Gi' })).toEqual({
-    'memory.available': 100 * MI,
-    'nodefs.available': 10 * GI,
-    'nodefs.inodesFree': Math.ceil((0.05 * 100 * GI) / 4096),
-    'imagefs.available': 15 * GI,
-    'imagefs.inodesFree': Math.ceil((0.05 * 100 * GI) / 4096),
-  });
+  expect(
+    evictionOf(DEFAULT_PLAN)
+      .thresholds.map(({ signal }) => signal)
+      .toSorted(),
+  ).toEqual([
+    'imagefs.available',
+    'imagefs.inodesFree',
+    'memory.available',
+    'nodefs.available',
+    'nodefs.inodesFree',
+  ]);
 });
 
 test('a node without a disk is never short of one', () => {
   const capacity = { memory: '1Gi', 'ephemeral-storage': '0' };
-  expect(Object.keys(amounts(capacity))).toEqual(['memory.available']);
+  expect(evictionHardOf({ capacity })).toEqual({ 'memory.available': '100Mi' });
   const node = running({ ...DEFAULT_PLAN, capacity });
   expect([...node.resources.left().keys()]).toEqual(['memory.available']);
 });

@@ -27,6 +27,11 @@ disk: { uses: [0.1], growing: 1 }
 deaths: { every: [30m, 2h], down: 90s }
 staticPodPath: manifests
 csiDrivers: [{ name: disks.csi.test, maxVolumes: 9, calls: { NodeStageVolume: 2s }, attacher: false }]
+devicePlugins: [{ resourceName: example.com/nic, devices: 4, failures: { every: [1h, 2h] } }]
+numaNodes: 2
+cpuManagerPolicy: static
+memoryManagerPolicy: Static
+topologyManagerPolicy: restricted
 draDrivers: [{ name: gpus.dra.test, devices: 2, attributes: { model: a, fast: true, index: 3 }, capacity: { memory: 1Gi } }]
 `);
   expect(plan).toMatchObject({
@@ -47,6 +52,23 @@ draDrivers: [{ name: gpus.dra.test, devices: 2, attributes: { model: a, fast: tr
     csiDrivers: [
       { name: 'disks.csi.test', isStaging: true, maxVolumes: 9, callFailures: 0, isAttaching: false },
     ],
+  });
+  expect(plan.devicePlugins).toEqual([
+    {
+      resourceName: 'example.com/nic',
+      devices: 4,
+      calls: { Allocate: [20, 100] },
+      callFailures: 0,
+      failures: { everyMs: [3_600_000, 7_200_000], downMs: [60_000, 600_000] },
+    },
+  ]);
+  expect(plan.managers).toEqual({
+    numaNodes: 2,
+    cpuManagerPolicy: 'static',
+    reservedSystemCPUs: [0],
+    memoryManagerPolicy: 'Static',
+    topologyManagerPolicy: 'restricted',
+    topologyManagerScope: 'container',
   });
   expect(plan.draDrivers).toMatchObject([
     {
@@ -89,6 +111,28 @@ test.each([
   ['outOfMemory: { exitCode: 1 }', 'plan.yaml: outOfMemory.exitCode: is not known here'],
   ['cpu: { used: [1] }', 'plan.yaml: cpu.used: is not known here; known are uses'],
   ['memory: { uses: [-1] }', 'plan.yaml: memory.uses[0]: is not a number from 0 on'],
+  ['numaNodes: 0', 'plan.yaml: numaNodes: is not a whole number from 1 to 8'],
+  ['numaNodes: 3', 'plan.yaml: numaNodes: a capacity of 8 CPUs cannot be divided among 3 of them'],
+  ['numaNodes: 2\ncapacity: { cpu: 1500m }', 'plan.yaml: numaNodes: a capacity of 1500m CPUs cannot'],
+  ['cpuManagerPolicy: fixed', 'plan.yaml: cpuManagerPolicy: "fixed" is none of none, static'],
+  ['cpuManagerPolicy: static\ncapacity: { cpu: 1 }', 'plan.yaml: cpuManagerPolicy: needs a capacity of 2'],
+  ['reservedSystemCPUs: "1"', 'plan.yaml: reservedSystemCPUs: needs cpuManagerPolicy: static'],
+  [
+    'cpuManagerPolicy: static\nreservedSystemCPUs: "8"',
+    'plan.yaml: reservedSystemCPUs: does not name some, but not all, of the CPUs 0-7',
+  ],
+  ['cpuManagerPolicy: static\nreservedSystemCPUs: all', 'plan.yaml: reservedSystemCPUs: is no list of CPUs'],
+  ['devicePlugins: [{ devices: 1 }]', 'plan.yaml: devicePlugins[0]: needs a resourceName'],
+  ['devicePlugins: [{ resourceName: gpu }]', 'plan.yaml: devicePlugins[0].resourceName: "gpu" is no name of'],
+  ['devicePlugins: [{ resourceName: a.b/gpu }]', 'plan.yaml: devicePlugins[0]: needs devices, such as 8'],
+  [
+    'devicePlugins: [{ resourceName: a.b/c, devices: 1 }, { resourceName: a.b/c, devices: 1 }]',
+    'plan.yaml: devicePlugins[1].resourceName: there are two of the name "a.b/c"',
+  ],
+  [
+    'devicePlugins: [{ resourceName: a.b/c, devices: 1, failures: { down: 1s } }]',
+    'plan.yaml: devicePlugins[0].failures: needs every',
+  ],
   ['disk: { perSecond: fast }', 'plan.yaml: disk.perSecond: '],
   ['csiDrivers: [{}]', 'plan.yaml: csiDrivers[0]: needs a name'],
   ['csiDrivers: [{ name: "a/b" }]', 'plan.yaml: csiDrivers[0].name: "a/b" is no name of a driver'],
