@@ -4,7 +4,7 @@ import { cpuSetString } from '../agent/policies/cpus/cpu-set.ts';
 import { parseQuantity, quantityValue } from '../agent/policies/formats/quantity.ts';
 import { RESERVED_MEMORY_BYTES } from '../hollow/node/hollow-managers.ts';
 import { evictionHardOf } from '../hollow/node/hollow-resources.ts';
-import type { HollowManagers } from '../hollow/plan/hollow-managers.ts';
+import type { PlannedManagers } from '../hollow/plan/planned-managers.ts';
 import type { HollowPlan } from '../hollow/plan/hollow-plan.ts';
 
 /**
@@ -26,7 +26,7 @@ export function hollowConfiguration(
   return shownConfiguration(resolveConfig({ ...flags, asKubelet: true }, file));
 }
 
-function managersConfiguration({ reservedSystemCPUs, numaNodes: _numaNodes, ...policies }: HollowManagers) {
+function managersConfiguration({ reservedSystemCPUs, numaNodes: _numaNodes, ...policies }: PlannedManagers) {
   return {
     ...policies,
     ...(reservedSystemCPUs.length > 0 && { reservedSystemCPUs: cpuSetString(reservedSystemCPUs) }),

@@ -19,11 +19,11 @@ import type { PodSpec } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { ContainerEnd, HollowPlan } from '../plan/hollow-plan.ts';
 import { HollowDrivers } from './hollow-drivers.ts';
-import { allocatableOf, HollowManagersOfNode } from './hollow-managers.ts';
+import { allocatableOf, HollowManagers } from './hollow-managers.ts';
 import { hollowProgram } from './hollow-programs.ts';
 import { hollowGroups } from './hollow-groups.ts';
 import { hollowResources } from './hollow-resources.ts';
-import { NO_MANAGERS } from '../plan/hollow-managers.ts';
+import { NO_MANAGERS } from '../plan/planned-managers.ts';
 import { HollowUse } from './hollow-use.ts';
 
 /** The exit code of a container that ends because its machine is switched off. */
@@ -39,7 +39,7 @@ export class HollowMachine {
   /** Undefined without drivers in the plan: pods do not wait for their claims. */
   readonly drivers?: HollowDrivers;
   /** Undefined without device plugins and policies in the plan. */
-  readonly managers?: HollowManagersOfNode;
+  readonly managers?: HollowManagers;
   /** The pods that must not start again, as the disk has them. */
   readonly endedPods: { stored: readonly EndedPod[] } = { stored: [] };
   /** For those who look at the machine from outside. */
@@ -65,7 +65,7 @@ export class HollowMachine {
     if (plan.csiDrivers.length + plan.draDrivers.length > 0)
       this.drivers = new HollowDrivers(name, plan, this.random);
     if (plan.devicePlugins.length > 0 || plan.managers !== NO_MANAGERS)
-      this.managers = new HollowManagersOfNode(plan, this.random);
+      this.managers = new HollowManagers(plan, this.random);
     this.runtime = this.#buildRuntime();
     this.console = this.runtime.connect();
     const { runtime, disk } = this;

@@ -13,7 +13,7 @@ import type { SimulatedConnection } from '../../simulation/runtime/simulated-con
 import { systemClock } from '../../system/timer.ts';
 import type { AgentContext } from '../../types/agent-context.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
-import { cpusOf, type HollowDevicePlugin } from '../plan/hollow-managers.ts';
+import { cpusOf, type PlannedDevicePlugin } from '../plan/planned-managers.ts';
 import type { HollowPlan } from '../plan/hollow-plan.ts';
 
 type Plan = Pick<HollowPlan, 'capacity' | 'devicePlugins' | 'managers'>;
@@ -54,7 +54,7 @@ export function allocatableOf({ capacity, managers }: Plan): NodeFacts['allocata
   };
 }
 
-export class HollowManagersOfNode {
+export class HollowManagers {
   readonly #plan: Plan;
   readonly #random: KeyedRandom;
   readonly #files: StateFiles;
@@ -122,7 +122,7 @@ export class HollowManagersOfNode {
   }
 
   /** It fails, is repaired, and fails again. */
-  #failsByPlan({ resourceName, failures }: HollowDevicePlugin, id: string): void {
+  #failsByPlan({ resourceName, failures }: PlannedDevicePlugin, id: string): void {
     if (!failures) return;
     let count = 0;
     const chance = (what: string) => this.#random(`devices/${resourceName}/${id}/${what}/${String(count)}`);
@@ -143,7 +143,7 @@ export class HollowManagersOfNode {
 }
 
 /** `example.com/gpu` has `gpu-0`, `gpu-1`, … */
-function idsOf({ resourceName, devices }: HollowDevicePlugin): readonly string[] {
+function idsOf({ resourceName, devices }: PlannedDevicePlugin): readonly string[] {
   const kind = resourceName.slice(resourceName.indexOf('/') + 1);
   return Array.from({ length: devices }, (_, index) => `${kind}-${String(index)}`);
 }

@@ -8,12 +8,12 @@ import { csiDriversOf, type HollowCsiDriver } from './hollow-csi.ts';
 import { draDriversOf, type HollowDraDriver } from './hollow-dra.ts';
 import {
   devicePluginsOf,
-  type HollowDevicePlugin,
-  type HollowManagers,
+  type PlannedDevicePlugin,
+  type PlannedManagers,
   MANAGER_FIELDS,
   managersOf,
   NO_MANAGERS,
-} from './hollow-managers.ts';
+} from './planned-managers.ts';
 import { PlanField } from './plan-field.ts';
 import { SIGKILL_EXIT_CODE } from '../../types/cri.ts';
 
@@ -62,8 +62,8 @@ export interface HollowPlan {
   /** They run on each node. */
   readonly csiDrivers: readonly HollowCsiDriver[];
   readonly draDrivers: readonly HollowDraDriver[];
-  readonly devicePlugins: readonly HollowDevicePlugin[];
-  readonly managers: HollowManagers;
+  readonly devicePlugins: readonly PlannedDevicePlugin[];
+  readonly managers: PlannedManagers;
 }
 
 const DEFAULT_CAPACITY = { cpu: '8', memory: '32Gi', pods: '110', 'ephemeral-storage': '100Gi' };

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { allocatableOf, HollowManagersOfNode } from '../../../src/hollow/node/hollow-managers.ts';
+import { allocatableOf, HollowManagers } from '../../../src/hollow/node/hollow-managers.ts';
 import { DEFAULT_PLAN, parseHollowPlan } from '../../../src/hollow/plan/hollow-plan.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { NodeManagers } from '../../../src/simulation/node/node-managers.ts';
@@ -45,7 +45,7 @@ topologyManagerPolicy: single-numa-node
 `);
   const clock = new VirtualClock();
   const runtime = new SimulatedRuntime({ clock, random: () => 0 });
-  const managers = new HollowManagersOfNode(plan, () => 0);
+  const managers = new HollowManagers(plan, () => 0);
   const start = () => managers.forAgent(testContext({ clock }), runtime.connect());
   const admission = async ({ subsystems }: NodeManagers, pod: Pod) => {
     const { signal } = new AbortController();

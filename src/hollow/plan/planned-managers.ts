@@ -5,7 +5,7 @@ import type { Range } from '../../simulation/runtime/chance.ts';
 import type { ResourceManagerSettings } from '../../types/node-settings.ts';
 import type { PlanField } from './plan-field.ts';
 
-export interface HollowDevicePlugin {
+export interface PlannedDevicePlugin {
   readonly resourceName: string;
   /** How many each node has: `gpu-0`, `gpu-1`, …, by NUMA nodes in turn. */
   readonly devices: number;
@@ -16,7 +16,7 @@ export interface HollowDevicePlugin {
   readonly failures: { readonly everyMs: Range; readonly downMs: Range } | undefined;
 }
 
-export interface HollowManagers extends Pick<
+export interface PlannedManagers extends Pick<
   ResourceManagerSettings,
   'cpuManagerPolicy' | 'topologyManagerPolicy' | 'topologyManagerScope'
 > {
@@ -27,7 +27,7 @@ export interface HollowManagers extends Pick<
   readonly memoryManagerPolicy: 'None' | 'Static';
 }
 
-export const NO_MANAGERS: HollowManagers = {
+export const NO_MANAGERS: PlannedManagers = {
   numaNodes: 1,
   cpuManagerPolicy: 'none',
   reservedSystemCPUs: [],
@@ -55,7 +55,7 @@ type Fields = Readonly<Partial<Record<string, PlanField>>>;
 type Capacity = Readonly<Record<string, string>>;
 
 /** `capacity`: of the node. */
-export function managersOf(fields: Fields, capacity: Capacity): HollowManagers {
+export function managersOf(fields: Fields, capacity: Capacity): PlannedManagers {
   const base = NO_MANAGERS;
   if (MANAGER_FIELDS.every((name) => fields[name] === undefined)) return base;
   const numaNodes = numaNodesOf(fields.numaNodes, capacity);
@@ -86,7 +86,7 @@ function numaNodesOf(field: PlanField | undefined, capacity: Capacity): number {
   return numaNodes;
 }
 
-export function devicePluginsOf(field: PlanField): readonly HollowDevicePlugin[] {
+export function devicePluginsOf(field: PlanField): readonly PlannedDevicePlugin[] {
   const names = new Set<string>();
   return field.items().map((plugin) => {
     const known = ['resourceName', 'devices', 'calls', 'callFailures', 'failures'];
@@ -120,7 +120,7 @@ function reservedOf({ cpuManagerPolicy: policy, reservedSystemCPUs: field }: Fie
   return reserved;
 }
 
-function failuresOf(field: PlanField): HollowDevicePlugin['failures'] {
+function failuresOf(field: PlanField): PlannedDevicePlugin['failures'] {
   const { fields } = field.members(['every', 'down']);
   const everyMs = fields.every?.range() ?? field.fail('needs every, such as [1h, 6h]');
   return { everyMs, downMs: fields.down?.range() ?? [MINUTE_MS, 10 * MINUTE_MS] };
