@@ -200,10 +200,10 @@ async function figures(tree: CgroupTree, cgroups: PodCgroups) {
     await start(group, 'head -c 3000000 /dev/zero > /tmp/written')
   ).signal;
   const stats = new CgroupStats(tree);
-  let [told, counted] = [figuresOf(stats, group), countedIn(group)];
-  // The kernel gives back what an ended process had used some time after its end.
-  while (JSON.stringify(countedIn(group)) !== JSON.stringify(counted))
-    [told, counted] = [figuresOf(stats, group), countedIn(group)];
+  // The kernel gives back what an ended process had used some time after its end: nothing may change while the figures are read.
+  let [before, told, counted] = [countedIn(group), figuresOf(stats, group), countedIn(group)];
+  while (JSON.stringify(before) !== JSON.stringify(counted))
+    [before, told, counted] = [countedIn(group), figuresOf(stats, group), countedIn(group)];
   const isTopThere = stats.memory('/', TIME) !== undefined && !existsSync(join(TOP, 'memory.current'));
   return { told, counted, isTopThere };
 }
