@@ -76,7 +76,7 @@ describeOnBed('a shortage', (bed) => {
       expect.objectContaining({ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' }),
     );
     // If other processes have used so much meanwhile that the node is still short, the next pod follows.
-    expect(agent.events.filter((event) => event.endsWith(' Evicted'))[0]).toBe('greedy Evicted');
+    expect(agent.events.find((event) => event.endsWith(' Evicted'))).toBe('greedy Evicted');
 
     expect(agent.conditions()).toEqual(['MemoryPressure']);
     agent.add(pod('late', {}));
