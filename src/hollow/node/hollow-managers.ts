@@ -1,5 +1,4 @@
 /** The devices, CPUs and memory of a hollow node that its containers have for themselves. What outlives its agents is kept here. */
-import { cpuTopology } from '../../agent/policies/cpus/cpu-topology.ts';
 import { parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
 import { emptyMachine, MEMORY, type MemoryByNode } from '../../agent/policies/memory-manager/numa-memory.ts';
 import { DevicePluginFolder } from '../../simulation/devices/device-plugin-folder.ts';
@@ -76,19 +75,22 @@ export class HollowManagers {
     const { managers, capacity } = this.#plan;
     const folder = this.#folder;
     const { cpuManagerPolicy, memoryManagerPolicy, reservedSystemCPUs: reserved } = managers;
-    const topology = topologyOf(this.#plan);
+    const nodes = Array.from({ length: managers.numaNodes }, (_, node) => node);
     return nodeManagers(context, {
       ...(folder && { devices: { folder, witness: UNSEEN } }),
       placement: {
-        numa: numaOf(topology),
+        numa: numaOf({ nodes }),
         policy: managers.topologyManagerPolicy,
         scope: managers.topologyManagerScope,
-        cpus: cpuManagerPolicy === 'static' ? { topology, options: CPU_OPTIONS, reserved } : undefined,
+        cpus:
+          cpuManagerPolicy === 'static'
+            ? { topology: topologyOf(this.#plan), options: CPU_OPTIONS, reserved }
+            : undefined,
         memory:
           memoryManagerPolicy === 'Static'
             ? emptyMachine(
-                memoryOf(topology.nodes, memoryBytes(capacity) / topology.nodes.length),
-                memoryOf(topology.nodes.slice(0, 1), RESERVED_MEMORY_BYTES),
+                memoryOf(nodes, memoryBytes(capacity) / nodes.length),
+                memoryOf(nodes.slice(0, 1), RESERVED_MEMORY_BYTES),
               )
             : undefined,
         files: this.#files,
@@ -151,7 +153,6 @@ function idsOf({ resourceName, devices }: PlannedDevicePlugin): readonly string[
 /** A socket for each NUMA node, and two CPUs a core where their number is even. */
 function topologyOf({ capacity, managers: { numaNodes } }: Plan) {
   const ofNode = Math.floor(cpusOf(capacity) / numaNodes);
-  if (ofNode === 0) return { ...cpuTopology([]), nodes: [0] };
   const cpusPerCore = ofNode % 2 === 0 ? 2 : 1;
   return machineOf({
     sockets: numaNodes,

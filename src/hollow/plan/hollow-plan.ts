@@ -1,6 +1,7 @@
 /** Reads and checks the plan file: the size of hollow nodes, and what happens on them. */
 import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
+import { isExtendedResourceName } from '../../agent/policies/node/node-capacity.ts';
 import { CONTAINERD_LATENCIES, type Latencies, type Range } from '../../simulation/runtime/chance.ts';
 import { errorMessage, invalid } from '../../types/errors.ts';
 import type { Taint } from '../../types/kubernetes.ts';
@@ -126,7 +127,7 @@ export function parseHollowPlan(text: string, file: string): HollowPlan {
     ...MANAGER_FIELDS,
   ]);
   const base = DEFAULT_PLAN;
-  const capacity = { ...base.capacity, ...fields.capacity?.quantities() };
+  const capacity = { ...base.capacity, ...(fields.capacity && capacityOf(fields.capacity)) };
   return {
     seed: fields.seed?.wholeNumber(2 ** 32 - 1) ?? base.seed,
     names: fields.names?.namePrefix() ?? base.names,
@@ -148,6 +149,18 @@ export function parseHollowPlan(text: string, file: string): HollowPlan {
     devicePlugins: fields.devicePlugins ? devicePluginsOf(fields.devicePlugins) : base.devicePlugins,
     managers: managersOf(fields, capacity),
   };
+}
+
+const HUGE_PAGES = /^hugepages-[1-9]\d*[KMG]i$/u;
+
+function capacityOf(field: PlanField): HollowPlan['capacity'] {
+  const quantities = field.quantities();
+  for (const name of Object.keys(quantities))
+    if (!Object.hasOwn(DEFAULT_CAPACITY, name) && !HUGE_PAGES.test(name) && !isExtendedResourceName(name))
+      field.fail(
+        `"${name}" is none of ${Object.keys(DEFAULT_CAPACITY).join(', ')}, hugepages-2Mi, example.com/gpu`,
+      );
+  return quantities;
 }
 
 function taintOf(field: PlanField): Taint {

@@ -49,6 +49,8 @@ export const MANAGER_FIELDS = [
 const DEVICES_MAX = 1024;
 /** More than that the kubelet's topology manager does not take. */
 const NUMA_NODES_MAX = 8;
+/** More than any machine has; they are all listed. */
+const CPUS_MAX = 4096;
 const MINUTE_MS = 60_000;
 
 type Fields = Readonly<Partial<Record<string, PlanField>>>;
@@ -112,7 +114,8 @@ export function cpusOf({ cpu = '0' }: Readonly<Record<string, string>>): number 
 }
 
 function reservedOf({ cpuManagerPolicy: policy, reservedSystemCPUs: field }: Fields, cpus: number): CpuSet {
-  if (cpus < 2) policy?.fail('needs a capacity of 2 or more whole CPUs');
+  if (cpus < 2 || cpus > CPUS_MAX)
+    policy?.fail(`needs a capacity of whole CPUs, from 2 to ${String(CPUS_MAX)}`);
   if (field === undefined) return [0];
   const reserved = parseCpuSet(field.text()) ?? field.fail('is no list of CPUs such as 0-1');
   if (reserved.length === 0 || reserved.length >= cpus || reserved.some((cpu) => cpu >= cpus))

@@ -100,6 +100,12 @@ test.each([
   ['taints: [{ key: a }]', 'plan.yaml: taints[0]: needs key and effect'],
   ['taints: []', 'plan.yaml: taints: is empty'],
   ['capacity: { memory: much }', 'plan.yaml: capacity.memory: '],
+  ['capacity: { gpu: 1 }', 'plan.yaml: capacity: "gpu" is none of cpu, memory, pods, ephemeral-storage,'],
+  ['capacity: { hugepages-0: 1Gi }', 'plan.yaml: capacity: "hugepages-0" is none of'],
+  [
+    'cpuManagerPolicy: static\ncapacity: { cpu: 1M }',
+    'plan.yaml: cpuManagerPolicy: needs a capacity of whole',
+  ],
   ['capacity: { memory: [1] }', 'plan.yaml: capacity.memory: is not a quantity such as 16Gi'],
   ['calls: { Pull: 1s }', 'plan.yaml: calls.Pull: is not known here; known are Version,'],
   ['calls: { PullImage: 5 }', 'plan.yaml: calls.PullImage: is not a duration'],
@@ -115,7 +121,10 @@ test.each([
   ['numaNodes: 3', 'plan.yaml: numaNodes: a capacity of 8 CPUs cannot be divided among 3 of them'],
   ['numaNodes: 2\ncapacity: { cpu: 1500m }', 'plan.yaml: numaNodes: a capacity of 1500m CPUs cannot'],
   ['cpuManagerPolicy: fixed', 'plan.yaml: cpuManagerPolicy: "fixed" is none of none, static'],
-  ['cpuManagerPolicy: static\ncapacity: { cpu: 1 }', 'plan.yaml: cpuManagerPolicy: needs a capacity of 2'],
+  [
+    'cpuManagerPolicy: static\ncapacity: { cpu: 1 }',
+    'plan.yaml: cpuManagerPolicy: needs a capacity of whole',
+  ],
   ['reservedSystemCPUs: "1"', 'plan.yaml: reservedSystemCPUs: needs cpuManagerPolicy: static'],
   [
     'cpuManagerPolicy: static\nreservedSystemCPUs: "8"',
