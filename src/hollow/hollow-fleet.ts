@@ -7,8 +7,7 @@ import type { WatchContext } from '../agent/cluster/watches/reflect.ts';
 import { nodeAddresses } from '../agent/runtime/node/node-addresses.ts';
 import { lockRootDir, type RootLock } from '../agent/runtime/node/root-files.ts';
 import { keyedRandom } from '../simulation/plan/seeded-random.ts';
-import { within } from '../simulation/runtime/chance.ts';
-import { systemClock, Timer } from '../system/timer.ts';
+import { systemClock } from '../system/timer.ts';
 import { problemText } from '../agent/sources/source.ts';
 import type { AgentContext } from '../types/agent-context.ts';
 import { invalid } from '../types/errors.ts';
@@ -19,6 +18,7 @@ import { RequestGate } from './cluster/request-gate.ts';
 import { SharedWatches } from './cluster/shared-watches.ts';
 import type { Fleet } from './node/fleet.ts';
 import { HollowNode } from './node/hollow-node.ts';
+import { failByPlan } from './node/outages.ts';
 import { readStaticPods } from './node/hollow-static-pods.ts';
 import type { HollowPlan } from './plan/hollow-plan.ts';
 import { openHollowControl } from './serve/hollow-control.ts';
@@ -65,7 +65,8 @@ export class HollowFleet {
   readonly #clients: ReturnType<typeof openApiClients>;
   readonly #timing: WatchContext;
   readonly #watches: SharedWatches;
-  readonly #deaths: Timer[] = [];
+  /** Each ends the deaths of a node. */
+  readonly #deaths: (() => void)[] = [];
   #attacher: Attacher | undefined;
   #server: HollowServer | undefined;
   #closeControl: (() => Promise<void>) | undefined;
@@ -142,7 +143,7 @@ export class HollowFleet {
 
   async stop(): Promise<void> {
     this.#isStopping = true;
-    for (const death of this.#deaths) death.disarm();
+    for (const end of this.#deaths) end();
     this.#attacher?.close();
     await this.#closeControl?.();
     await this.#server?.close();
@@ -157,22 +158,11 @@ export class HollowFleet {
   #mayDie(node: HollowNode): void {
     const { deaths } = this.#options.plan;
     if (deaths === undefined) return;
-    const timer = new Timer(systemClock);
-    this.#deaths.push(timer);
-    let count = 0;
-    const chance = (what: string) => node.machine.random(`death/${what}/${String(count)}`);
-    const live = () => {
-      count += 1;
-      timer.arm(within(deaths.everyMs, chance('every')), die);
-    };
-    const die = () => {
-      node.kill();
-      timer.arm(within(deaths.downMs, chance('down')), () => {
-        node.start();
-        live();
-      });
-    };
-    live();
+    const end = failByPlan(deaths, (what) => node.machine.random(`death/${what}`), {
+      fail: () => node.kill(),
+      recover: () => node.start(),
+    });
+    this.#deaths.push(end);
   }
 }
 

@@ -1,5 +1,4 @@
 /** The devices, CPUs and memory of a hollow node that its containers have for themselves. What outlives its agents is kept here. */
-import { parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
 import { emptyMachine, MEMORY, type MemoryByNode } from '../../agent/policies/memory-manager/numa-memory.ts';
 import { DevicePluginFolder } from '../../simulation/devices/device-plugin-folder.ts';
 import type { DevicesWitness } from '../../simulation/devices/simulated-device-connection.ts';
@@ -7,11 +6,12 @@ import { type NodeManagers, nodeManagers } from '../../simulation/node/node-mana
 import { machineOf, numaOf } from '../../simulation/placement/placement-plan.ts';
 import { StateFiles } from '../../simulation/placement/state-files.ts';
 import type { KeyedRandom } from '../../simulation/resources/growth.ts';
-import { within } from '../../simulation/runtime/chance.ts';
 import type { SimulatedConnection } from '../../simulation/runtime/simulated-connection.ts';
 import { systemClock } from '../../system/timer.ts';
 import type { AgentContext } from '../../types/agent-context.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
+import { bytesOf } from './hollow-resources.ts';
+import { failByPlan } from './outages.ts';
 import { cpusOf, type PlannedDevicePlugin } from '../plan/planned-managers.ts';
 import type { HollowPlan } from '../plan/hollow-plan.ts';
 
@@ -48,7 +48,7 @@ export function allocatableOf({ capacity, managers }: Plan): NodeFacts['allocata
     ...capacity,
     ...(reservedSystemCPUs.length > 0 && { cpu: String(cpusOf(capacity) - reservedSystemCPUs.length) }),
     ...(memoryManagerPolicy === 'Static' && {
-      memory: String(Math.max(0, memoryBytes(capacity) - RESERVED_MEMORY_BYTES)),
+      memory: String(Math.max(0, bytesOf({ capacity }, 'memory') - RESERVED_MEMORY_BYTES)),
     }),
   };
 }
@@ -89,7 +89,7 @@ export class HollowManagers {
         memory:
           memoryManagerPolicy === 'Static'
             ? emptyMachine(
-                memoryOf(nodes, memoryBytes(capacity) / nodes.length),
+                memoryOf(nodes, bytesOf({ capacity }, 'memory') / nodes.length),
                 memoryOf(nodes.slice(0, 1), RESERVED_MEMORY_BYTES),
               )
             : undefined,
@@ -123,24 +123,13 @@ export class HollowManagers {
     });
   }
 
-  /** It fails, is repaired, and fails again. */
   #failsByPlan({ resourceName, failures }: PlannedDevicePlugin, id: string): void {
     if (!failures) return;
-    let count = 0;
-    const chance = (what: string) => this.#random(`devices/${resourceName}/${id}/${what}/${String(count)}`);
-    const work = () => {
-      count += 1;
-      systemClock.setTimeout(fail, within(failures.everyMs, chance('every')));
-    };
-    const fail = () => {
-      this.#folder?.setHealth(resourceName, id, 'Unhealthy');
-      systemClock.setTimeout(repaired, within(failures.downMs, chance('down')));
-    };
-    const repaired = () => {
-      this.#folder?.setHealth(resourceName, id, 'Healthy');
-      work();
-    };
-    work();
+    const setHealth = (health: 'Healthy' | 'Unhealthy') => this.#folder?.setHealth(resourceName, id, health);
+    failByPlan(failures, (what) => this.#random(`devices/${resourceName}/${id}/${what}`), {
+      fail: () => setHealth('Unhealthy'),
+      recover: () => setHealth('Healthy'),
+    });
   }
 }
 
@@ -164,8 +153,4 @@ function topologyOf({ capacity, managers: { numaNodes } }: Plan) {
 
 function memoryOf(nodes: readonly number[], bytes: number): MemoryByNode {
   return new Map(nodes.map((node) => [node, new Map([[MEMORY, Math.floor(bytes)]])]));
-}
-
-function memoryBytes({ memory = '0' }: Plan['capacity']): number {
-  return Number(quantityValue(parseQuantity(memory)));
 }

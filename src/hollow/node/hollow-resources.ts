@@ -65,7 +65,8 @@ function diskSizes(plan: Sizes): DiskSizes | undefined {
   return { layout: LAYOUT, nodeFs: whole, imageFs: whole };
 }
 
-function bytesOf({ capacity }: Sizes, resource: string): number {
+/** 0 where the plan has none of the resource. */
+export function bytesOf({ capacity }: Sizes, resource: string): number {
   return Number(quantityValue(parseQuantity(capacity[resource] ?? '0')));
 }
 

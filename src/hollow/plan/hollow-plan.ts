@@ -15,7 +15,7 @@ import {
   managersOf,
   NO_MANAGERS,
 } from './planned-managers.ts';
-import { PlanField } from './plan-field.ts';
+import { PlanField, type PlannedOutages } from './plan-field.ts';
 import { SIGKILL_EXIT_CODE } from '../../types/cri.ts';
 
 /** Something that happens to a share of all containers, at some time after their start. */
@@ -57,7 +57,7 @@ export interface HollowPlan {
   /** What containers write, and what lies in `emptyDir` volumes, of their limits. */
   readonly disk: ResourceUse;
   /** Undefined: nodes die only by command. */
-  readonly deaths: { readonly everyMs: Range; readonly downMs: Range } | undefined;
+  readonly deaths: PlannedOutages | undefined;
   /** A manifest, or a folder of manifests. Undefined: there are no static pods. */
   readonly staticPodPath: string | undefined;
   /** They run on each node. */
@@ -142,7 +142,7 @@ export function parseHollowPlan(text: string, file: string): HollowPlan {
     cpu: { uses: usesOf(fields.cpu?.members(['uses']).fields.uses) ?? base.cpu.uses },
     memory: resourceUseOf(fields.memory, base.memory),
     disk: resourceUseOf(fields.disk, base.disk),
-    deaths: deathsOf(fields.deaths),
+    deaths: fields.deaths?.outages('[30m, 2h]', [MINUTE_MS, 5 * MINUTE_MS]),
     staticPodPath: fields.staticPodPath && resolve(dirname(file), fields.staticPodPath.text()),
     csiDrivers: fields.csiDrivers ? csiDriversOf(fields.csiDrivers) : base.csiDrivers,
     draDrivers: fields.draDrivers ? draDriversOf(fields.draDrivers) : base.draDrivers,
@@ -205,11 +205,4 @@ function resourceUseOf(field: PlanField | undefined, base: ResourceUse): Resourc
 
 function usesOf(field: PlanField | undefined): readonly number[] | undefined {
   return field?.items().map((one) => one.number());
-}
-
-function deathsOf(field: PlanField | undefined): HollowPlan['deaths'] {
-  if (field === undefined) return undefined;
-  const { fields } = field.members(['every', 'down']);
-  const everyMs = fields.every?.range() ?? field.fail('needs every, such as [30m, 2h]');
-  return { everyMs, downMs: fields.down?.range() ?? [MINUTE_MS, 5 * MINUTE_MS] };
 }

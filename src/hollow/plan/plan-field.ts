@@ -9,6 +9,12 @@ import { errorMessage, invalid } from '../../types/errors.ts';
 const NAME = /^[a-zA-Z0-9]([-.a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$/u;
 const MAX_DURATION_MS = 7 * 24 * 60 * 60_000;
 
+/** What fails, and comes back. */
+export interface PlannedOutages {
+  readonly everyMs: Range;
+  readonly downMs: Range;
+}
+
 type Fields = Readonly<Partial<Record<string, PlanField>>>;
 
 export class PlanField {
@@ -130,6 +136,12 @@ export class PlanField {
     if (from === undefined || to === undefined || items.length !== 2) this.fail('has not two durations');
     if (from > to) this.fail('begins after its end');
     return [from, to];
+  }
+
+  outages(example: string, downMs: Range): PlannedOutages {
+    const { fields } = this.members(['every', 'down']);
+    const everyMs = fields.every?.range() ?? this.fail(`needs every, such as ${example}`);
+    return { everyMs, downMs: fields.down?.range() ?? downMs };
   }
 
   latencies<Name extends string>(names: readonly Name[]): Readonly<Partial<Record<Name, Range>>> {

@@ -3,7 +3,7 @@ import { type CpuSet, parseCpuSet } from '../../agent/policies/cpus/cpu-set.ts';
 import { parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
 import type { Range } from '../../simulation/runtime/chance.ts';
 import type { ResourceManagerSettings } from '../../types/node-settings.ts';
-import type { PlanField } from './plan-field.ts';
+import type { PlanField, PlannedOutages } from './plan-field.ts';
 
 export interface PlannedDevicePlugin {
   readonly resourceName: string;
@@ -13,7 +13,7 @@ export interface PlannedDevicePlugin {
   /** The share of these calls that fail, from 0 to 1. */
   readonly callFailures: number;
   /** Of each device. Undefined: all stay healthy. */
-  readonly failures: { readonly everyMs: Range; readonly downMs: Range } | undefined;
+  readonly failures: PlannedOutages | undefined;
 }
 
 export interface PlannedManagers extends Pick<
@@ -51,7 +51,7 @@ const DEVICES_MAX = 1024;
 const NUMA_NODES_MAX = 8;
 /** More than any machine has; they are all listed. */
 const CPUS_MAX = 4096;
-const MINUTE_MS = 60_000;
+const DOWN_MS = [60_000, 600_000] as const;
 
 type Fields = Readonly<Partial<Record<string, PlanField>>>;
 type Capacity = Readonly<Record<string, string>>;
@@ -102,7 +102,7 @@ export function devicePluginsOf(field: PlanField): readonly PlannedDevicePlugin[
       devices: fields.devices?.wholeNumber(DEVICES_MAX) ?? plugin.fail('needs devices, such as 8'),
       calls: { Allocate: [20, 100], ...fields.calls?.latencies(['Allocate']) },
       callFailures: fields.callFailures?.share() ?? 0,
-      failures: fields.failures && failuresOf(fields.failures),
+      failures: fields.failures?.outages('[1h, 6h]', DOWN_MS),
     };
   });
 }
@@ -121,10 +121,4 @@ function reservedOf({ cpuManagerPolicy: policy, reservedSystemCPUs: field }: Fie
   if (reserved.length === 0 || reserved.length >= cpus || reserved.some((cpu) => cpu >= cpus))
     field.fail(`does not name some, but not all, of the CPUs 0-${String(cpus - 1)}`);
   return reserved;
-}
-
-function failuresOf(field: PlanField): PlannedDevicePlugin['failures'] {
-  const { fields } = field.members(['every', 'down']);
-  const everyMs = fields.every?.range() ?? field.fail('needs every, such as [1h, 6h]');
-  return { everyMs, downMs: fields.down?.range() ?? [MINUTE_MS, 10 * MINUTE_MS] };
 }

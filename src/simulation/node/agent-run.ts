@@ -237,7 +237,11 @@ export class AgentRun {
       ...(placement && {
         placement: {
           ...placement.plan,
-          cpus: { ...placement.plan, topology: placement.plan.cpus },
+          cpus: {
+            topology: placement.plan.cpus,
+            options: placement.plan.options,
+            reserved: placement.plan.reserved,
+          },
           files: placement.files,
           runtime: this.#cpusets.resizing,
         },
