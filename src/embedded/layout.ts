@@ -15,6 +15,7 @@ export const RECORD_ID = /^[0-9a-f]{64}$/;
  *   begun/<id>.json                how the record of the sandbox began
  *   containers/<id>/               state.json, how that began (begun.json), and the named pipes stdin, stdout, stderr
  *     mounts/                      empty; where a container with volumes has its mounts put together
+ *   pipes/                         named pipes that wait for their container or client
  *   streams/<id>/                  the named pipes of a command or an attached client, until both ends are open
  * scratch/<sandbox id>/            can be reached by containers that run as another user
  *   work/                          HOME and default working directory of the pod's containers
@@ -27,6 +28,7 @@ export function runtimeLayout(root: string) {
   const sandboxesDir = join(runtimeDir, 'sandboxes');
   const copiesDir = join(runtimeDir, 'begun');
   const containersDir = join(runtimeDir, 'containers');
+  const pipesDir = join(runtimeDir, 'pipes');
   const streamsDir = join(runtimeDir, 'streams');
   const scratchDir = join(rootDir, 'scratch');
   return {
@@ -35,6 +37,7 @@ export function runtimeLayout(root: string) {
     sandboxesDir,
     copiesDir,
     containersDir,
+    pipesDir,
     scratchDir,
     streamsDir,
     monitorLog: join(runtimeDir, 'monitor.log'),

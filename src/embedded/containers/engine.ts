@@ -14,9 +14,10 @@ import { nowNs } from '../../agent/runtime/logs/start-clock.ts';
 import { Container, type ContainerHost } from './container.ts';
 import { ContainerCgroups } from './container-cgroup.ts';
 import { containerStreams, validateContainer } from './container-spec.ts';
-import { makePipes, userOf } from './launch.ts';
+import { userOf } from './launch.ts';
 import type { RuntimeLayout } from '../layout.ts';
 import { OomKills } from './oom-kills.ts';
+import { PipeStock } from './pipes.ts';
 import type { Finding } from '../monitor/findings.ts';
 import { RecordStore } from '../monitor/record-store.ts';
 import type { ContainerRecord, SandboxRecord } from '../monitor/records.ts';
@@ -38,6 +39,7 @@ export class Engine {
   readonly #host: ContainerHost;
   readonly #sandboxes = new Map<string, Sandbox>();
   readonly #containers = new Map<string, Container>();
+  readonly pipes: PipeStock;
   #findings: readonly Finding[];
   #ending = false;
   /** Resolves when nothing runs any more of containers that could not be taken over. Nothing may be started before. */
@@ -52,6 +54,7 @@ export class Engine {
   ) {
     this.#layout = layout;
     this.#store = new RecordStore(layout);
+    this.pipes = new PipeStock(layout.pipesDir);
     this.#host = {
       layout,
       store: this.#store,
@@ -144,7 +147,7 @@ export class Engine {
     mkdirSync(this.#layout.containerDir(id), { mode: 0o700 });
     try {
       const paths = containerStreams(config).map((stream) => this.#layout.pipe(id, stream));
-      await makePipes(paths, userOf(config));
+      await this.pipes.place(paths, userOf(config));
       if (config.mounts?.length) mkdirSync(this.#layout.mountDir(id), { mode: 0o700 });
       // While the pipes were made, the sandbox may have been stopped, or the name used.
       this.#register(this.#mayCreate(sandboxId, config), id, config);

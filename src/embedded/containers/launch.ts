@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
-import { closeSync, constants, existsSync, lchownSync, openSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { constants as osConstants } from 'node:os';
 import { resolve } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { errorMessage, invalid, StateletError } from '../../types/errors.ts';
 import type { ContainerConfig } from '../../types/cri.ts';
 import { readPlainFile } from '../../system/plain-file.ts';
-import { runCommand } from '../../system/run-command.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import type { ContainerCgroup } from './container-cgroup.ts';
 import { heldScript, HOLD_FD, letGo } from './held-start.ts';
@@ -165,46 +164,4 @@ function primaryGroup(uid: number): number {
     : '';
   const entry = passwd.split('\n').find((line) => line.split(':')[2] === String(uid));
   return Number(entry?.split(':')[3] ?? uid);
-}
-
-/**
- * Makes named pipes. Node's own pipes to children are sockets: a program cannot open them as /dev/stdout, and they
- * break when the reader dies. A named pipe waits for the next reader.
- */
-export async function makePipes(paths: readonly string[], user: ProcessSpec['user']): Promise<void> {
-  try {
-    await runCommand('mkfifo', ['-m', '600', ...paths]);
-  } catch (error) {
-    const cause = errnoCode(error) === 'ENOENT' ? 'mkfifo is not installed' : '';
-    throw new StateletError(
-      'Internal',
-      `the named pipes for a container's output could not be made: ${cause || errorMessage(error)}`,
-      { cause: error },
-    );
-  }
-  // The container's user needs the permission, to open /dev/stdout.
-  for (const path of user ? paths : []) lchownSync(path, user?.uid ?? 0, user?.gid ?? 0);
-}
-
-/** Opens a reading end for the monitor, without waiting for a writer. */
-export function openForReading(pipe: string): number {
-  return openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
-}
-
-/**
- * Opens an end of each pipe for a container, calls `use` with them and closes them. The ends are open for reading and
- * writing, so that the container itself keeps its pipe alive: while no monitor reads it, the container waits instead
- * of getting SIGPIPE.
- */
-export async function withContainerEnds<T>(
-  pipes: readonly string[],
-  use: (fds: number[]) => Promise<T>,
-): Promise<T> {
-  const fds: number[] = [];
-  try {
-    for (const pipe of pipes) fds.push(openSync(pipe, constants.O_RDWR));
-    return await use(fds);
-  } finally {
-    for (const fd of fds) closeSync(fd);
-  }
 }

@@ -5,7 +5,8 @@ import { systemClock, Timer } from '../../system/timer.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { ContainerInput } from '../streams/container-input.ts';
 import { launchInTerminal, type TerminalProcess } from '../streams/pseudo-terminal.ts';
-import { hasEnded, launch, type ProcessSpec, withContainerEnds } from './launch.ts';
+import { hasEnded, launch, type ProcessSpec } from './launch.ts';
+import { withContainerEnds } from './pipes.ts';
 import { isRunning, type ProcessIdentity, readStat } from './proc.ts';
 
 /** A name, or a number: real-time signals have no name in Node. */

@@ -67,7 +67,7 @@ async function serve(layout: RuntimeLayout, findings: readonly Finding[]): Promi
   const engine = new Engine(layout, log, (event) => server.broadcast(event), findings);
   // A process that cannot be killed must not keep the other pods waiting.
   await Promise.race([engine.lostEnded, delay(LOST_END_MS)]);
-  const streams = new StreamDesk(layout, (id) => engine.container(id));
+  const streams = new StreamDesk(layout, engine);
   const server = new MonitorServer(layout.runtimeDir, engineHandlers(engine, streams));
   await server.listen();
   log(`started as process ${process.pid} on Node ${process.version}`);

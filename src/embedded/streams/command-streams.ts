@@ -7,7 +7,7 @@ import type {
   StreamSelection,
   TerminalSize,
 } from '../../agent/runtime/service/streaming-runtime.ts';
-import { openForReading } from '../containers/launch.ts';
+import { openForReading } from '../containers/pipes.ts';
 import type { RuntimeLayout } from '../layout.ts';
 import type { MonitorClient } from '../monitor/monitor-client.ts';
 import type { OpenedStreams } from '../monitor/protocol.ts';

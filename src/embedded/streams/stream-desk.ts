@@ -6,7 +6,8 @@ import { StateletError } from '../../types/errors.ts';
 import type { TerminalSize } from '../../agent/runtime/service/streaming-runtime.ts';
 import type { Copies } from '../containers/container-log.ts';
 import type { Container } from '../containers/container.ts';
-import { makePipes, userOf } from '../containers/launch.ts';
+import type { Engine } from '../containers/engine.ts';
+import { userOf } from '../containers/launch.ts';
 import type { RuntimeLayout, StreamName } from '../layout.ts';
 import type { OpenedStreams, StreamsRequest } from '../monitor/protocol.ts';
 import { OutputCopy } from './output-copy.ts';
@@ -33,21 +34,21 @@ interface Opening {
  */
 export class StreamDesk {
   readonly #layout: RuntimeLayout;
-  readonly #container: (id: string) => Container;
+  readonly #engine: Pick<Engine, 'container' | 'pipes'>;
   readonly #opening = new Map<string, Opening>();
   readonly #running = new Map<string, Streams>();
 
   /** Removes what an earlier monitor has left. */
-  constructor(layout: RuntimeLayout, container: (id: string) => Container) {
+  constructor(layout: RuntimeLayout, engine: Pick<Engine, 'container' | 'pipes'>) {
     this.#layout = layout;
-    this.#container = container;
+    this.#engine = engine;
     removePrivateSync(layout.streamsDir);
     mkdirSync(layout.streamsDir, { mode: 0o700 });
   }
 
   /** Makes the pipes for a command (`request.command`), or for a client of the main process. */
   async open(containerId: string, request: StreamsRequest): Promise<OpenedStreams> {
-    const container = this.#container(containerId);
+    const container = this.#engine.container(containerId);
     container.requireRunning();
     if (request.command && request.tty) requireTerminals('the command');
     if (this.#opening.size >= OPENING_MAX) throw tooMany();
@@ -56,7 +57,7 @@ export class StreamDesk {
     try {
       const pipes = streamsOf(request).map((stream) => this.#layout.streamPipe(id, stream));
       const user = request.command ? userOf(container.record.config) : undefined;
-      if (pipes.length > 0) await makePipes(pipes, user);
+      await this.#engine.pipes.place(pipes, user);
       const streams = this.#prepare(container, request, (stream) => this.#layout.streamPipe(id, stream));
       this.#opening.set(id, { ...streams, timer: setTimeout(() => this.#giveUp(id), OPENING_MS).unref() });
     } catch (error) {

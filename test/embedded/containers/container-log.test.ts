@@ -16,8 +16,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ContainerLog } from '../../../src/embedded/containers/container-log.ts';
-import { makePipes, openForReading } from '../../../src/embedded/containers/launch.ts';
 import { LogFile } from '../../../src/embedded/containers/log-file.ts';
+import { openForReading, PipeStock } from '../../../src/embedded/containers/pipes.ts';
 import type { RuntimeService } from '../../../src/agent/runtime/service/runtime-service.ts';
 import type { ContainerConfig } from '../../../src/types/cri.ts';
 import { mountSmallDisk, testAsRoot } from '../../support/as-root.ts';
@@ -36,7 +36,7 @@ beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'statelet-log-'));
   path = join(dir, '0.log');
   [stdout, stderr] = [join(dir, 'stdout'), join(dir, 'stderr')];
-  await makePipes([stdout, stderr], undefined);
+  await new PipeStock(join(dir, 'pipes')).place([stdout, stderr], undefined);
 });
 
 afterEach(async () => {

@@ -1,35 +1,20 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  closeSync,
-  fstatSync,
-  mkdtempSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import {
   exitCodeOf,
   launch,
-  makePipes,
-  openForReading,
   type ProcessSpec,
   StartError,
   userOf,
-  withContainerEnds,
 } from '../../../src/embedded/containers/launch.ts';
 import { readStat } from '../../../src/embedded/containers/proc.ts';
 import type { LinuxContainerSecurityContext } from '../../../src/types/cri.ts';
 import { testAsRoot } from '../../support/as-root.ts';
-import { openBelow } from '../../support/held-open.ts';
 import { containerConfig } from '../../support/runtime-configs.ts';
 import { sendSignal } from '../../support/send-signal.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -160,59 +145,6 @@ describe('the user of a container', () => {
       return Promise.resolve();
     },
   );
-});
-
-describe('the pipes of a container', () => {
-  test('are named pipes for their owner alone', async () => {
-    const pipes = ['one', 'two'].map((name) => join(dir, name));
-    await makePipes(pipes, undefined);
-    for (const pipe of pipes) {
-      const { mode } = statSync(pipe);
-      expect([statSync(pipe).isFIFO(), (mode & 0o777).toString(8)]).toEqual([true, '600']);
-    }
-  });
-
-  testAsRoot("belong to the container's user", async () => {
-    const pipe = join(dir, 'of-user');
-    await makePipes([pipe], { uid: 65534, gid: 65533 });
-    const { uid, gid } = statSync(pipe);
-    expect([uid, gid]).toEqual([65534, 65533]);
-  });
-
-  test('that cannot be made are an Internal error', async () => {
-    await expect(makePipes(['/no/such/folder/pipe'], undefined)).rejects.toMatchObject({ kind: 'Internal' });
-  });
-
-  test('keep their text while no process reads them: a reader can come before the writer, or after', async () => {
-    const pipe = join(dir, 'waits');
-    await makePipes([pipe], undefined);
-    const early = openForReading(pipe);
-    await withContainerEnds([pipe], ([fd = -1]) => {
-      writeSync(fd, 'text');
-      const buffer = Buffer.alloc(4);
-      readSync(early, buffer);
-      expect(buffer.toString()).toBe('text');
-      closeSync(early);
-      // Without any reader: no SIGPIPE, no error.
-      writeSync(fd, 'more');
-      const late = openForReading(pipe);
-      readSync(late, buffer);
-      expect(buffer.toString()).toBe('more');
-      closeSync(late);
-      return Promise.resolve();
-    });
-  });
-
-  test("are closed on the monitor's side after the launch, also if it fails", async () => {
-    const pipe = join(dir, 'closed');
-    await makePipes([pipe], undefined);
-    const launched = withContainerEnds([pipe], ([fd = -1]) => {
-      expect(fstatSync(fd).isFIFO()).toBe(true);
-      return Promise.reject(new Error('cannot be started'));
-    });
-    await expect(launched).rejects.toThrow('cannot be started');
-    expect(openBelow(pipe)).toBe(0);
-  });
 });
 
 test('the exit of a launched process is an event of its child', async () => {

@@ -225,7 +225,7 @@ describe('handlers', () => {
   let handlers: Handlers;
   beforeEach(() => {
     bed = engineBed();
-    handlers = engineHandlers(bed.engine, new StreamDesk(bed.layout, (id) => bed.engine.container(id)));
+    handlers = engineHandlers(bed.engine, new StreamDesk(bed.layout, bed.engine));
   });
   afterEach(() => bed.cleanup());
 

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { makePipes, openForReading } from '../../../src/embedded/containers/launch.ts';
+import { openForReading, PipeStock } from '../../../src/embedded/containers/pipes.ts';
 import { OutputCopy } from '../../../src/embedded/streams/output-copy.ts';
 import { openForWriting } from '../../../src/embedded/streams/container-input.ts';
 import { distinctBytes, hashOf, readSlowly } from '../../support/slow-reader.ts';
@@ -16,7 +16,7 @@ let copy: OutputCopy;
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'statelet-copy-'));
   const pipe = join(dir, 'pipe');
-  await makePipes([pipe], undefined);
+  await new PipeStock(join(dir, 'pipes')).place([pipe], undefined);
   client = new Socket({ fd: openForReading(pipe), readable: true, writable: false });
   copy = new OutputCopy(openForWriting(pipe));
   copy.clientIsOpen();

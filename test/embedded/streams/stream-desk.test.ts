@@ -18,7 +18,7 @@ describe('stream desk', () => {
   let bed: EngineBed;
   let desk: StreamDesk;
   let id: string;
-  const openDesk = () => new StreamDesk(bed.layout, (containerId) => bed.engine.container(containerId));
+  const openDesk = () => new StreamDesk(bed.layout, bed.engine);
   const folders = () => readdirSync(bed.layout.streamsDir);
 
   beforeEach(async () => {
