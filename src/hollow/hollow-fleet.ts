@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { ApiConnection } from '../agent/actors/cluster/api-connection.ts';
 import { openApiClients } from '../agent/cluster/client/open-api-clients.ts';
 import { KubeconfigCredentials } from '../agent/cluster/credentials/kubeconfig-credentials.ts';
+import type { ApiServer } from '../agent/cluster/service/api-server.ts';
 import type { WatchContext } from '../agent/cluster/watches/reflect.ts';
 import { nodeAddresses } from '../agent/runtime/node/node-addresses.ts';
 import { lockRootDir, type RootLock } from '../agent/runtime/node/root-files.ts';
@@ -14,7 +15,9 @@ import { invalid } from '../types/errors.ts';
 import type { Logger } from '../types/logger.ts';
 import type { ServerSettings } from '../types/node-settings.ts';
 import { Attacher } from './cluster/attacher.ts';
+import { PlannedVolumes } from './cluster/planned-volumes.ts';
 import { RequestGate } from './cluster/request-gate.ts';
+import { Resizer } from './cluster/resizer.ts';
 import { SharedWatches } from './cluster/shared-watches.ts';
 import type { Fleet } from './node/fleet.ts';
 import { HollowNode } from './node/hollow-node.ts';
@@ -67,7 +70,8 @@ export class HollowFleet {
   readonly #watches: SharedWatches;
   /** Each ends the deaths of a node. */
   readonly #deaths: (() => void)[] = [];
-  #attacher: Attacher | undefined;
+  /** Of the plan's CSI drivers. */
+  readonly #controllers: { close(): void }[] = [];
   #server: HollowServer | undefined;
   #closeControl: (() => Promise<void>) | undefined;
   #isStopping = false;
@@ -104,6 +108,7 @@ export class HollowFleet {
     const [address = ''] = nodeAddresses(nodeIP === undefined ? [] : [nodeIP]);
     const { ports } = this.#server;
     const gate = new RequestGate();
+    const volumes = this.#openControllers(api, gate);
     const fleet: Fleet = {
       plan,
       logger,
@@ -112,20 +117,13 @@ export class HollowFleet {
       watches: this.#watches,
       address,
       ports,
+      volumesOf: (driver) => volumes?.of(driver),
+      rootDir,
     };
     for (const name of names) this.nodes.set(name, new HollowNode(fleet, name));
     this.#connection.onChange(({ state }) => {
       if (state === 'Connected') for (const { agent } of this.nodes.values()) agent?.connected();
     });
-    const { csiDrivers: drivers, seed } = plan;
-    if (drivers.some(({ isAttaching }) => isAttaching))
-      this.#attacher = new Attacher(this.#timing, {
-        api,
-        gate,
-        drivers,
-        isOwn: this.#isOwn,
-        random: keyedRandom(seed),
-      });
     this.#closeControl = await openHollowControl(rootDir, this.nodes);
     logger.info({ nodes: count, address, port: ports.get(names[0] ?? '') }, 'Hollow nodes join the cluster');
   }
@@ -144,7 +142,7 @@ export class HollowFleet {
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const end of this.#deaths) end();
-    this.#attacher?.close();
+    for (const controller of this.#controllers) controller.close();
     await this.#closeControl?.();
     await this.#server?.close();
     await Promise.all(Array.from(this.nodes.values(), (node) => node.stop()));
@@ -152,6 +150,26 @@ export class HollowFleet {
     this.#clients.close();
     this.#connection.stop();
     this.#lock.release();
+  }
+
+  /** What serves the CSI drivers of the plan beside their nodes. */
+  #openControllers(api: ApiServer, gate: RequestGate): PlannedVolumes | undefined {
+    const { csiDrivers: drivers, seed, disk: use } = this.#options.plan;
+    if (drivers.length === 0) return undefined;
+    const random = keyedRandom(seed);
+    const parts = { api, gate, drivers, random };
+    const volumes = new PlannedVolumes(this.#timing, {
+      api,
+      drivers: drivers.map(({ name }) => name),
+      use,
+      random,
+    });
+    this.#controllers.push(volumes);
+    if (drivers.some(({ isAttaching }) => isAttaching))
+      this.#controllers.push(new Attacher(this.#timing, { ...parts, isOwn: this.#isOwn }));
+    if (drivers.some(({ isResizing }) => isResizing))
+      this.#controllers.push(new Resizer(this.#timing, parts));
+    return volumes;
   }
 
   /** By plan: the node dies, comes back, and lives until it dies again. */

@@ -6,6 +6,7 @@ export interface BoundClaimOptions {
   /** As in the spec of a PersistentVolume: `{ csi: { … } }`. */
   readonly source: object;
   readonly volumeMode?: string;
+  readonly storageClassName?: string;
 }
 
 export const volumeOf = (claim: string) => `pv-${claim}`;
@@ -14,9 +15,8 @@ export const volumeOf = (claim: string) => `pv-${claim}`;
 export async function boundClaim(
   controlPlane: ControlPlane,
   name: string,
-  { source, volumeMode = 'Filesystem' }: BoundClaimOptions,
+  { source, volumeMode = 'Filesystem', storageClassName = '' }: BoundClaimOptions,
 ): Promise<void> {
-  const storageClassName = '';
   const size = { storage: '1Gi' };
   const accessModes = ['ReadWriteOnce'];
   const common = { accessModes, storageClassName, volumeMode };

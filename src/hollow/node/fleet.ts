@@ -3,6 +3,7 @@ import type { ApiClients } from '../../agent/cluster/service/api-server.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { SharedAccess } from '../cluster/node-client.ts';
 import type { HollowPlan } from '../plan/hollow-plan.ts';
+import type { VolumesOf } from './hollow-drivers.ts';
 
 export interface Fleet extends SharedAccess {
   readonly plan: HollowPlan;
@@ -13,4 +14,7 @@ export interface Fleet extends SharedAccess {
   readonly address: string;
   /** By the name of the node. */
   readonly ports: ReadonlyMap<string, number>;
+  readonly volumesOf: VolumesOf;
+  /** Of the process. */
+  readonly rootDir: string;
 }

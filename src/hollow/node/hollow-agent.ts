@@ -1,13 +1,17 @@
 /** One agent on a hollow node, from its start until it is stopped or dies: the production agent on the parts of the simulation. */
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { map } from 'rxjs';
 import type { ActorContext } from '../../agent/actors/actor-context.ts';
+import { heldResources } from '../../agent/actors/held-resources.ts';
 import { NodeAgent } from '../../agent/actors/node-agent.ts';
 import { CRASH_LOOP_BACK_OFF } from '../../agent/policies/pod-actions/back-off.ts';
 import { ImageManager } from '../../agent/runtime/images/image-manager.ts';
 import { PullSecretReader } from '../../agent/runtime/images/keyring.ts';
 import type { NodeParts } from '../../agent/runtime/node/pod-node.ts';
+import type { ClaimFigures } from '../../agent/runtime/stats/disks/claim-figures.ts';
 import { AgentMetrics } from '../../agent/server/metrics/agent-metrics.ts';
+import { PodResourcesSocket } from '../../agent/server/pod-resources/pod-resources-socket.ts';
 import { channelEvent, podConfig, type PodSources } from '../../agent/sources/pod-config.ts';
 import { problemText } from '../../agent/sources/source.ts';
 import { AgentClock } from '../../simulation/node/agent-clock.ts';
@@ -21,7 +25,8 @@ import type { SimulatedConnection } from '../../simulation/runtime/simulated-con
 import { SimulatedStats } from '../../simulation/resources/simulated-stats.ts';
 import { systemClock } from '../../system/timer.ts';
 import type { Logger } from '../../types/logger.ts';
-import type { PodSpec } from '../../types/kubernetes.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import type { ClaimStats } from '../../types/stats.ts';
 import { NodeClients } from '../cluster/node-client.ts';
 import { DevicePublisher } from '../cluster/device-publisher.ts';
 import type { Fleet } from './fleet.ts';
@@ -56,6 +61,8 @@ export class HollowAgent {
   /** It has a connection of its own. */
   #reclaimer: SimulatedReclaimer | undefined;
   #publisher: DevicePublisher | undefined;
+  #claimFigures: ClaimFigures | undefined;
+  #podResources: PodResourcesSocket | undefined;
   #isAlive = true;
 
   constructor(fleet: Fleet, machine: HollowMachine) {
@@ -78,12 +85,19 @@ export class HollowAgent {
     this.#drivers?.find();
     this.agent.start();
     this.#publish();
+    this.#servePodResources();
   }
 
-  /** The spec of a pod that the node runs, or should run. */
-  specOf(uid: string): PodSpec | undefined {
+  /** A pod that the node runs, or should run. */
+  podOf(uid: string): Pod | undefined {
     const { desired, registry } = this.agent.supervisor;
-    return (desired.get(uid) ?? registry.podOf(uid))?.spec;
+    return desired.get(uid) ?? registry.podOf(uid);
+  }
+
+  /** What the CSI drivers say of volumes with claims, by the UIDs of their pods. */
+  async claimFigures(): Promise<ReadonlyMap<string, readonly ClaimStats[]>> {
+    this.#claimFigures ??= this.#drivers?.claimFigures?.((uid) => this.podOf(uid));
+    return (await this.#claimFigures?.of(this.#machine.runtime.uids())) ?? new Map();
   }
 
   podName(uid: string): string | undefined {
@@ -99,6 +113,7 @@ export class HollowAgent {
   crash(): void {
     this.#isAlive = false;
     this.#publisher?.stop();
+    void this.#podResources?.close();
     this.#clock.stop();
     this.stats.close();
     this.#connection.cut();
@@ -179,6 +194,17 @@ export class HollowAgent {
     });
   }
 
+  /** On a node that gives devices or CPUs of its own to containers. */
+  #servePodResources(): void {
+    if (this.#managers === undefined && this.#fleet.plan.draDrivers.length === 0) return;
+    this.#podResources = new PodResourcesSocket(this.#context.logger, () => ({
+      ...heldResources(this.agent),
+      measurements: this.metrics.podResources,
+      now: () => this.#clock.now(),
+    }));
+    void this.#podResources.listen(join(this.#fleet.rootDir, 'nodes', this.#machine.facts.name));
+  }
+
   #buildAgent(): NodeAgent {
     const { address, plan } = this.#fleet;
     const { facts, endedPods } = this.#machine;
@@ -254,7 +280,11 @@ export class HollowAgent {
         hasOwnMemory: this.#fleet.plan.managers.memoryManagerPolicy === 'Static',
         drivers: this.#drivers?.subsystems ?? [],
       }),
-      ...(this.#managers?.devices && { devices: this.#managers.devices }),
+      ...(this.#managers && {
+        devices: this.#managers.devices,
+        cpus: this.#managers.cpus,
+        memory: this.#managers.memory,
+      }),
       ...this.#drivers?.parts,
       start: (view) => {
         reclaimer?.start(view);

@@ -3,7 +3,7 @@ import type { ClaimKey } from '../../agent/policies/dra/claim-devices.ts';
 import { claimNameOf } from '../../agent/policies/volumes/claimed-volume.ts';
 import type { Volume } from '../../agent/policies/volumes/volume-source.ts';
 import type { ServerObjects } from '../../agent/cluster/objects/server-objects.ts';
-import { CsiDriverService } from '../../simulation/drivers/csi-driver-service.ts';
+import { CsiDriverService, type DriverVolumes } from '../../simulation/drivers/csi-driver-service.ts';
 import { DriverFolder } from '../../simulation/drivers/driver-folder.ts';
 import type { DriverService } from '../../simulation/drivers/driver-process.ts';
 import { SimulatedVolumeDisk } from '../../simulation/drivers/simulated-volume-disk.ts';
@@ -17,6 +17,9 @@ import type { HollowPlan } from '../plan/hollow-plan.ts';
 
 type DriversOfPlan = Pick<HollowPlan, 'csiDrivers' | 'draDrivers'>;
 
+/** The volumes of the driver of that name. */
+export type VolumesOf = (driver: string) => DriverVolumes | undefined;
+
 const never = () => false;
 
 export class HollowDrivers {
@@ -24,7 +27,11 @@ export class HollowDrivers {
   readonly #disk: SimulatedVolumeDisk;
   readonly #host: AgentDriversOptions['host'];
 
-  constructor(nodeId: string, { csiDrivers, draDrivers }: DriversOfPlan, random: KeyedRandom) {
+  constructor(
+    nodeId: string,
+    { csiDrivers, draDrivers }: DriversOfPlan,
+    { random, volumesOf }: { readonly random: KeyedRandom; readonly volumesOf: VolumesOf },
+  ) {
     const life = { random, mayDie: never, killAgent: () => undefined };
     this.#disk = new SimulatedVolumeDisk(life);
     const habits = new Map(
@@ -34,7 +41,10 @@ export class HollowDrivers {
     );
     this.#folder = new DriverFolder({
       services: [
-        ...csiDrivers.map((driver) => new CsiDriverService({ ...driver, nodeId }, this.#disk)),
+        ...csiDrivers.map(
+          (driver) =>
+            new CsiDriverService({ ...driver, nodeId, volumes: volumesOf(driver.name) }, this.#disk),
+        ),
         ...draDrivers.map(({ name }) => new HollowDraService(name)),
       ],
       world: { random, misbehaves: never, habits: (name, method) => habits.get(`${name}/${method}`) },

@@ -18,7 +18,7 @@ import { systemClock } from '../../system/timer.ts';
 import type { PodSpec } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { ContainerEnd, HollowPlan } from '../plan/hollow-plan.ts';
-import { HollowDrivers } from './hollow-drivers.ts';
+import { HollowDrivers, type VolumesOf } from './hollow-drivers.ts';
 import { allocatableOf, HollowManagers } from './hollow-managers.ts';
 import { hollowProgram } from './hollow-programs.ts';
 import { hollowGroups } from './hollow-groups.ts';
@@ -28,6 +28,14 @@ import { HollowUse } from './hollow-use.ts';
 
 /** The exit code of a container that ends because its machine is switched off. */
 const LOST_EXIT_CODE = 255;
+
+export interface HollowMachineParts {
+  readonly plan: HollowPlan;
+  readonly name: string;
+  readonly volumesOf: VolumesOf;
+  /** The spec of a pod that the node has. */
+  readonly specOf: (uid: string) => PodSpec | undefined;
+}
 
 export class HollowMachine {
   readonly facts: NodeFacts;
@@ -50,8 +58,7 @@ export class HollowMachine {
   readonly #whenEnded = new Map<string, Set<() => void>>();
   #boots = 1;
 
-  /** `specOf`: of a pod that the node has. */
-  constructor(plan: HollowPlan, name: string, specOf: (uid: string) => PodSpec | undefined) {
+  constructor({ plan, name, volumesOf, specOf }: HollowMachineParts) {
     this.#plan = plan;
     this.#specOf = specOf;
     const random = keyedRandom(plan.seed);
@@ -63,7 +70,7 @@ export class HollowMachine {
       labels: plan.labels,
     };
     if (plan.csiDrivers.length + plan.draDrivers.length > 0)
-      this.drivers = new HollowDrivers(name, plan, this.random);
+      this.drivers = new HollowDrivers(name, plan, { random: this.random, volumesOf });
     if (plan.devicePlugins.length > 0 || plan.managers !== NO_MANAGERS)
       this.managers = new HollowManagers(plan, this.random);
     this.runtime = this.#buildRuntime();

@@ -13,7 +13,13 @@ export class HollowNode {
   constructor(fleet: Fleet, name: string) {
     this.name = name;
     this.#fleet = fleet;
-    this.machine = new HollowMachine(fleet.plan, name, (uid) => this.#agent?.specOf(uid));
+    const { plan, volumesOf } = fleet;
+    this.machine = new HollowMachine({
+      plan,
+      name,
+      volumesOf,
+      specOf: (uid) => this.#agent?.podOf(uid)?.spec,
+    });
   }
 
   /** Undefined while the node is dead. */

@@ -1,6 +1,13 @@
 /** CPU and memory of a hollow node and its pods for the kubelet's Summary: computed from what runs, and for how long. */
 import type { PodSpec } from '../../types/kubernetes.ts';
-import type { ContainerStats, CPUStats, MemoryStats, PodStats, Summary } from '../../types/stats.ts';
+import type {
+  ClaimStats,
+  ContainerStats,
+  CPUStats,
+  MemoryStats,
+  PodStats,
+  Summary,
+} from '../../types/stats.ts';
 import { drawn, type KeyedRandom } from '../../simulation/resources/growth.ts';
 import type { RunningTruth } from '../../simulation/resources/node-use.ts';
 import { requested, type SimulatedResources } from '../../simulation/resources/simulated-resources.ts';
@@ -41,12 +48,13 @@ export class HollowUse {
     this.#endedNs += this.#cpuOf(container, this.#parts.now()).usageCoreNanoSeconds;
   }
 
-  summary(): Summary {
+  /** With the figures of volumes with claims, by the UIDs of their pods. */
+  summary(claims: ReadonlyMap<string, readonly ClaimStats[]> = new Map()): Summary {
     const { nodeName, resources, now } = this.#parts;
     const { memory, storage } = resources;
     const atMs = now();
     const use = memory?.at(atMs);
-    const pods = this.#pods(atMs, use?.bytesOf);
+    const pods = this.#pods(atMs, use?.bytesOf, claims);
     const capacityBytes = memory?.capacityOf('memory.available') ?? 0;
     const availableBytes = use?.left.get('memory.available') ?? capacityBytes;
     const system = cpuStats(SYSTEM_MILLICPU, this.#startedAt, atMs);
@@ -68,25 +76,33 @@ export class HollowUse {
   #pods(
     atMs: number,
     bytesOf: ReadonlyMap<string, number> | undefined,
+    claims: ReadonlyMap<string, readonly ClaimStats[]>,
   ): readonly (PodStats & { readonly cpu: Known })[] {
     const { runtime } = this.#parts;
     return runtime.uids().flatMap((uid) => {
       for (const sandbox of runtime.sandboxesOf(uid))
-        if (sandbox.ready) return this.#pod(sandbox, bytesOf?.get(uid) ?? 0, atMs);
+        if (sandbox.ready) return this.#pod(sandbox, bytesOf?.get(uid) ?? 0, claims.get(uid) ?? [], atMs);
       return [];
     });
   }
 
-  #pod({ uid, metadata, createdAt, containers }: SandboxTruth, bytes: number, atMs: number) {
+  #pod(
+    { uid, metadata, createdAt, containers }: SandboxTruth,
+    bytes: number,
+    claims: readonly ClaimStats[],
+    atMs: number,
+  ) {
     const running = containers.filter(({ state }) => state === 'CONTAINER_RUNNING');
     const storage = this.#parts.resources.storage?.ofPod(uid);
-    const { containers: written = [], ...disk } = storage ? storageFigures(storage) : {};
+    const figuresOf: Partial<ReturnType<typeof storageFigures>> = storage ? storageFigures(storage) : {};
+    const { containers: written = [], volume = [], ...disk } = figuresOf;
     const figures = running.map((container) => this.#container(container, atMs));
     return {
       podRef: { name: metadata.name, namespace: metadata.namespace, uid },
       startTime: timeOf(createdAt),
       containers: figures.map((one) => ({ ...one, ...written.find(({ name }) => name === one.name) })),
       ...disk,
+      volume: [...volume, ...claims],
       cpu: sumOf(
         figures.map(({ cpu }) => cpu),
         atMs,

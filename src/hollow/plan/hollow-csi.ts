@@ -2,13 +2,16 @@
 import type { Range } from '../../simulation/runtime/chance.ts';
 import type { PlanField } from './plan-field.ts';
 
-/** By the names of CSI. Of the controller's calls only the one that attaches a volume. */
+/** By the names of CSI. Of the controller's calls only those that attach and expand volumes. */
 const CALLS = [
   'NodeStageVolume',
   'NodePublishVolume',
   'NodeUnpublishVolume',
   'NodeUnstageVolume',
+  'NodeExpandVolume',
+  'NodeGetVolumeStats',
   'ControllerPublishVolume',
+  'ControllerExpandVolume',
 ] as const;
 
 export interface HollowCsiDriver {
@@ -23,6 +26,8 @@ export interface HollowCsiDriver {
   readonly callFailures: number;
   /** This process attaches its volumes. Else an external-attacher of the cluster does. */
   readonly isAttaching: boolean;
+  /** This process expands its volumes. Else an external-resizer of the cluster does. */
+  readonly isResizing: boolean;
 }
 
 const DEFAULT_CALLS: HollowCsiDriver['calls'] = {
@@ -30,13 +35,25 @@ const DEFAULT_CALLS: HollowCsiDriver['calls'] = {
   NodePublishVolume: [20, 100],
   NodeUnpublishVolume: [20, 100],
   NodeUnstageVolume: [50, 300],
+  NodeExpandVolume: [100, 500],
+  NodeGetVolumeStats: [1, 5],
   ControllerPublishVolume: [1_000, 3_000],
+  ControllerExpandVolume: [1_000, 3_000],
 };
 const MAX_VOLUMES = 2 ** 31 - 1;
 
 export function csiDriversOf(field: PlanField): readonly HollowCsiDriver[] {
   return field.named('driver').map(({ name, field: driver }) => {
-    const known = ['name', 'staging', 'maxVolumes', 'topology', 'calls', 'callFailures', 'attacher'];
+    const known = [
+      'name',
+      'staging',
+      'maxVolumes',
+      'topology',
+      'calls',
+      'callFailures',
+      'attacher',
+      'resizer',
+    ];
     const { fields } = driver.members(known);
     return {
       name,
@@ -46,6 +63,7 @@ export function csiDriversOf(field: PlanField): readonly HollowCsiDriver[] {
       calls: { ...DEFAULT_CALLS, ...fields.calls?.latencies(CALLS) },
       callFailures: fields.callFailures?.share() ?? 0,
       isAttaching: fields.attacher?.flag() ?? true,
+      isResizing: fields.resizer?.flag() ?? true,
     };
   });
 }

@@ -56,24 +56,23 @@ export function hollowRoutes({ nodeOf, configurationOf }: HollowRoutesParts): re
   }));
 }
 
-const nothing = () => Promise.resolve([]);
-
-/** There are no figures of log files and of volumes with claims. */
+/** There are no figures of log files. */
 function agentRoutes(
   { name, machine }: HollowNode,
-  { agent, metrics }: HollowAgent,
+  hollowAgent: HollowAgent,
   configurationOf: HollowRoutesParts['configurationOf'],
 ): readonly Route[] {
+  const { agent, metrics } = hollowAgent;
   const api = {
     ...servedAgent(agent),
     nodeName: name,
     configuration: () => configurationOf(name),
     cgroupVersion: () => undefined,
-    summary: () => Promise.resolve(machine.use.summary()),
+    summary: async () => machine.use.summary(await hollowAgent.claimFigures()),
     groupFigures: () => Promise.resolve(machine.groups()),
     machine: () => Promise.resolve(machine.measured()),
-    claimFigures: nothing,
-    logFigures: nothing,
+    claimFigures: async () => [...(await hollowAgent.claimFigures()).values()].flat(),
+    logFigures: () => Promise.resolve([]),
     metricsProvider: 'cri' as const,
     claimedVolume: () => undefined,
     agentCounters: metrics,

@@ -69,7 +69,7 @@ export function servedNodes({
       Promise.resolve().then(() => {
         const uid = uidOfId(podSandboxId);
         const { name, agent } = nodeOf(uid);
-        return { streams: hollowPorts(() => agent?.specOf(uid), agent?.podName(uid) ?? uid, name) };
+        return { streams: hollowPorts(() => agent?.podOf(uid)?.spec, agent?.podName(uid) ?? uid, name) };
       }),
   };
   return {

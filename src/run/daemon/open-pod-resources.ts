@@ -1,8 +1,8 @@
 /** Serves which devices, CPUs and memory the containers of a node have. Loaded only for a CRI runtime. */
+import { heldResources } from '../../agent/actors/held-resources.ts';
 import type { NodeAgent } from '../../agent/actors/node-agent.ts';
 import type { AgentMetrics } from '../../agent/server/metrics/agent-metrics.ts';
 import { PodResourcesSocket } from '../../agent/server/pod-resources/pod-resources-socket.ts';
-import { fullName } from '../../agent/policies/pod/pod-kinds.ts';
 import type { AgentContext } from '../../types/agent-context.ts';
 
 export interface PodResourcesDeps {
@@ -15,13 +15,8 @@ export async function openPodResources(
   { clock, logger }: AgentContext,
   { agent, rootDir, metrics }: PodResourcesDeps,
 ): Promise<PodResourcesSocket> {
-  const { registry, desired } = agent.supervisor;
-  const isActive = (uid: string) => !registry.isPodKnownTerminated(uid);
   const socket = new PodResourcesSocket(logger, () => ({
-    activePods: () => registry.activePods().filter(({ metadata }) => isActive(metadata.uid)),
-    pods: () => [...desired.pods()],
-    pod: (namespace, name) => desired.getByFullName(fullName({ namespace, name })),
-    holders: agent.holders,
+    ...heldResources(agent),
     measurements: metrics?.podResources,
     now: () => clock.now(),
   }));

@@ -1,6 +1,12 @@
 /** What a simulated CSI driver does for the volumes of its node. */
 import { dirname } from 'node:path';
-import type { PublishRequest, StageRequest } from '../../agent/runtime/volumes/csi/csi-messages.ts';
+import type { CsiUsage } from '../../agent/policies/volumes/csi-figures.ts';
+import type { CsiCapability } from '../../agent/policies/volumes/csi-source.ts';
+import type {
+  ExpandRequest,
+  PublishRequest,
+  StageRequest,
+} from '../../agent/runtime/volumes/csi/csi-messages.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { DriverService } from './driver-process.ts';
 import type { SimulatedVolumeDisk } from './simulated-volume-disk.ts';
@@ -16,6 +22,14 @@ export interface CsiWitness {
   unstages(volume: string): void;
 }
 
+/** The volumes of a driver, by their handles, wherever they are used. */
+export interface DriverVolumes {
+  /** Undefined for a volume that is not known. */
+  usage(handle: string): readonly CsiUsage[] | undefined;
+  /** The file system is so large now. */
+  expand(handle: string, bytes: number): void;
+}
+
 /** What the driver tells of itself. */
 export interface CsiDriverTraits {
   readonly name: string;
@@ -26,9 +40,11 @@ export interface CsiDriverTraits {
   readonly maxVolumes?: number | undefined;
   /** Undefined: its volumes can be used on each node. */
   readonly topology?: Readonly<Record<string, string>> | undefined;
+  /** Undefined: the driver neither expands its volumes nor has figures of them. */
+  readonly volumes?: DriverVolumes | undefined;
 }
 
-type NodeRequest = Partial<PublishRequest & StageRequest>;
+type NodeRequest = Partial<PublishRequest & StageRequest & ExpandRequest>;
 
 export class CsiDriverService implements DriverService {
   readonly type = 'CSIPlugin';
@@ -57,14 +73,14 @@ export class CsiDriverService implements DriverService {
   }
 
   carryOut(method: string, request: unknown): unknown {
-    const { volumeId = '', stagingPath = '', targetPath = '' } = request as NodeRequest;
+    const { volumeId = '', stagingPath = '', targetPath = '', range } = request as NodeRequest;
     const volume = this.#nameOf(volumeId);
     const { mounts } = this.#disk;
     switch (method) {
       case 'NodeGetInfo':
         return this.#info();
       case 'NodeGetCapabilities':
-        return { capabilities: this.#traits.isStaging ? [{ rpc: { type: 'STAGE_UNSTAGE_VOLUME' } }] : [] };
+        return { capabilities: this.#capabilities().map((type) => ({ rpc: { type } })) };
       case 'NodeStageVolume':
         if (!this.#disk.folders.has(stagingPath)) throw missing(stagingPath);
         this.#witness?.stages(volume);
@@ -82,9 +98,28 @@ export class CsiDriverService implements DriverService {
         this.#witness?.unstages(volume);
         mounts.delete(stagingPath);
         return {};
+      case 'NodeExpandVolume':
+        this.#traits.volumes?.expand(volumeId, range?.requiredBytes ?? 0);
+        return {};
+      case 'NodeGetVolumeStats':
+        return { usage: this.#usage(volumeId) };
       default:
         throw new StateletError('Unimplemented', method);
     }
+  }
+
+  #capabilities(): readonly CsiCapability[] {
+    const { isStaging, volumes } = this.#traits;
+    return [
+      ...(isStaging ? (['STAGE_UNSTAGE_VOLUME'] as const) : []),
+      ...(volumes ? (['EXPAND_VOLUME', 'GET_VOLUME_STATS'] as const) : []),
+    ];
+  }
+
+  #usage(handle: string): readonly CsiUsage[] {
+    const usage = this.#traits.volumes?.usage(handle);
+    if (usage === undefined) throw new StateletError('NotFound', `there is no volume ${handle}`);
+    return usage;
   }
 
   #info(): object {

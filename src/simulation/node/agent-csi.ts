@@ -3,6 +3,7 @@ import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
 import { type CsiDeps, openCsi } from '../../agent/actors/volumes/open-csi.ts';
 import type { NodeCsi } from '../../agent/actors/volumes/node-csi.ts';
 import type { ServerObjects } from '../../agent/cluster/objects/server-objects.ts';
+import { ClaimFigures } from '../../agent/runtime/stats/disks/claim-figures.ts';
 import { podOfUID } from '../../agent/runtime/node/compose-node.ts';
 import { type PodSubsystem, PrepareError } from '../../agent/runtime/node/pod-node.ts';
 import { ClaimedVolumes } from '../../agent/runtime/volumes/claimed-volumes.ts';
@@ -31,6 +32,8 @@ export interface AgentCsi {
   readonly node: CsiNode;
   readonly subsystem: PodSubsystem;
   readonly open: (core: AgentCore) => NodeCsi;
+  /** What the drivers say of volumes with claims. */
+  readonly figures: (podOf: (uid: string) => Pod | undefined) => ClaimFigures;
 }
 
 export function agentCsi(context: AgentContext, options: AgentCsiOptions): AgentCsi {
@@ -53,6 +56,13 @@ export function agentCsi(context: AgentContext, options: AgentCsiOptions): Agent
     node,
     subsystem: subsystemOf(volumes, isOfDriver),
     open: (core) => openCsi(core, { csi: node, cluster, nodeName, dial }),
+    figures: (podOf) =>
+      new ClaimFigures(context, {
+        podsDir: `${SIMULATED_ROOT}/pods`,
+        podOf,
+        disk,
+        csiFigures: (volume, path) => node.stats.of(volume, path),
+      }),
   };
 }
 

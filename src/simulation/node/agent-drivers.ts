@@ -50,6 +50,11 @@ export class AgentDrivers {
     return { csi: this.#noted(this.#csi?.open), dra: this.#noted(this.#dra?.open) };
   }
 
+  /** Undefined without CSI drivers. */
+  get claimFigures(): AgentCsi['figures'] | undefined {
+    return this.#csi?.figures;
+  }
+
   /** The agent is put together: drivers register with it. */
   find(): void {
     const handlers = new Map(this.#handlers.flatMap((some) => [...some]));

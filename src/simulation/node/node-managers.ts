@@ -36,7 +36,7 @@ interface ManagedPlaces extends Pick<PlacementPlan, 'numa' | 'policy' | 'scope' 
   readonly runtime: Pick<ResizingRuntime, 'updateContainerResources'>;
 }
 
-export interface NodeManagers extends Pick<NodeParts, 'devices' | 'cpus'> {
+export interface NodeManagers extends Pick<NodeParts, 'devices' | 'cpus' | 'memory'> {
   /** In the order in which a pod is prepared. */
   readonly subsystems: readonly PodSubsystem[];
   readonly devicePlugins: ((core: AgentCore) => NodeDevicePlugins) | undefined;
@@ -76,6 +76,7 @@ export function nodeManagers(
   return {
     ...(devices && { devices }),
     cpus: places?.cpus,
+    memory: places?.memory,
     subsystems: kinds.length === 0 ? [] : [topology, ...kinds.flatMap(({ subsystems }) => subsystems)],
     devicePlugins:
       ofHost && user && devices
@@ -108,12 +109,13 @@ function managedDevices(devices: DeviceManager): Managed {
 function managedPlaces(
   context: AgentContext,
   { cpus: settings, memory: machine, files, runtime }: ManagedPlaces,
-): Managed & Pick<NodeManagers, 'cpus'> {
+): Managed & Pick<NodeManagers, 'cpus' | 'memory'> {
   const cpus = settings && CpuManager.open(files.file(CPU_STATE_FILE, context.clock), settings);
   const memory = machine && MemoryManager.open(files.file(MEMORY_STATE_FILE, context.clock), machine);
   const updates = cpus && cpusetUpdates(context, cpus, runtime);
   return {
     cpus,
+    memory,
     providers: [cpus, memory].filter((provider) => provider !== undefined),
     subsystems: [
       ...(cpus && updates ? [cpuSubsystem(cpus, updates, true)] : []),

@@ -3,13 +3,22 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { CSINode, Node, Pod, ResourceSlice, VolumeAttachment } from '../../../src/types/kubernetes.ts';
+import type {
+  CSINode,
+  Node,
+  PersistentVolumeClaim,
+  Pod,
+  ResourceSlice,
+  VolumeAttachment,
+} from '../../../src/types/kubernetes.ts';
+import { LIST } from '../../../src/agent/server/pod-resources/pod-resources-messages.ts';
 import { attachmentName } from '../../../src/agent/runtime/volumes/csi/csi-names.ts';
+import { GrpcClient } from '../../../src/system/grpc/grpc-client.ts';
 import type { Summary } from '../../../src/types/stats.ts';
 import { boundClaim, volumeOf } from '../../support/bound-claim.ts';
 import { cli, startCli } from '../../support/cli.ts';
 import { describeOnControlPlane } from '../../support/control-plane.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../../support/wait-for.ts';
 
 const NODES = ['hollow-1', 'hollow-2', 'hollow-3'];
 /** A container uses what it requests, and a node of 1 GiB has less than 100 MiB left with one of 800. */
@@ -24,7 +33,7 @@ csiDrivers:
   - name: disks.csi.test
     maxVolumes: 7
     topology: { zone.csi.test: a }
-    calls: { ControllerPublishVolume: 20ms, NodeStageVolume: 20ms }
+    calls: { ControllerPublishVolume: 20ms, ControllerExpandVolume: 20ms, NodeStageVolume: 20ms }
 draDrivers:
   - { name: gpus.dra.test, devices: 2, attributes: { model: a, index: 3 }, capacity: { memory: 1Gi } }
 numaNodes: 2
@@ -80,6 +89,10 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
   const isReady = ({ status }: Node | Pod) =>
     status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
 
+  const read = (node: string, path: string) =>
+    controlPlane.kubectl('get', '--raw', `/api/v1/nodes/${node}/proxy/${path}`);
+  const summaryOf = async (node: string) => JSON.parse(await read(node, 'stats/summary')) as Summary;
+
   test('join the cluster, and are ready', async () => {
     const allReady = async () => {
       const { items = [] } = (await controlPlane.read<{ items: Node[] }>('/api/v1/nodes')) ?? {};
@@ -110,9 +123,7 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     const resources = { requests: { cpu: '500m', memory: '200Mi' } };
     await create('used', { containers: [{ name: 'main', image: 'nginx', resources }] }, 'hollow-2');
     await podIs('used', 'ready', isReady);
-    const read = (node: string, path: string) =>
-      controlPlane.kubectl('get', '--raw', `/api/v1/nodes/${node}/proxy/${path}`);
-    const { node, pods } = JSON.parse(await read('hollow-2', 'stats/summary')) as Summary;
+    const { node, pods } = await summaryOf('hollow-2');
     expect(node).toMatchObject({ nodeName: 'hollow-2' });
     expect(node.memory?.workingSetBytes).toBeGreaterThan(200 * 2 ** 20);
     const used = pods.find(({ podRef }) => podRef.name === 'used');
@@ -243,7 +254,22 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
       },
     ]);
     const source = { csi: { driver: 'disks.csi.test', volumeHandle: 'disk-1' } };
-    await boundClaim(controlPlane, 'disk', { source });
+    await controlPlane.apply({
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name: 'growing' },
+      provisioner: 'disks.csi.test',
+      allowVolumeExpansion: true,
+    });
+    await boundClaim(controlPlane, 'disk', { source, storageClassName: 'growing' });
+    const claim = () =>
+      controlPlane.read<PersistentVolumeClaim>('/api/v1/namespaces/default/persistentvolumeclaims/disk');
+    await controlPlane.patch('/api/v1/namespaces/default/persistentvolumeclaims/disk', {
+      spec: { resources: { requests: { storage: '3Gi' } } },
+    });
+    const isExpanded = async () =>
+      (await claim())?.status?.allocatedResourceStatuses?.storage === 'NodeResizePending';
+    await waitFor(isExpanded, { what: 'the volume to be expanded by the controller' });
     await boundClaim(controlPlane, 'folder', { source: { nfs: { server: 'nfs.test', path: '/' } } });
     await create(
       'stored',
@@ -294,6 +320,22 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     const volumesAttached = [{ name: volume, devicePath: '' }];
     await controlPlane.patch('/api/v1/nodes/hollow-2/status', { status: { volumesAttached } });
     await podIs('stored', 'ready', isReady);
+    expect((await claim())?.status).toMatchObject({ capacity: { storage: '3Gi' } });
+    // All was used of the volume before it grew.
+    const [used] = (await summaryOf('hollow-2')).pods
+      .filter(({ podRef }) => podRef.name === 'stored')
+      .flatMap(({ volume = [] }) => volume);
+    expect(used).toMatchObject({
+      name: 'disk',
+      pvcRef: { name: 'disk', namespace: 'default' },
+      capacityBytes: 3 * 2 ** 30,
+      usedBytes: 2 ** 30,
+      availableBytes: 2 * 2 ** 30,
+    });
+    const metrics = await read('hollow-2', 'metrics');
+    expect(metrics).toContain(
+      'kubelet_volume_stats_used_bytes{namespace="default",persistentvolumeclaim="disk"} 1.073741824e+09',
+    );
     await controlPlane.kubectl('delete', 'pod', 'stored', '--grace-period=1');
     await waitFor(() => inUse(false), { what: 'the volume to be released' });
   });
@@ -375,6 +417,21 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     });
     await create('narrow', asking({ cpu: '2', memory: '16Mi', 'example.com/gpu': '2' }), 'hollow-3');
     await podIs('narrow', 'running', ({ status }) => status?.phase === 'Running');
+    const socket = join(root, 'nodes/hollow-3/pod-resources/kubelet.sock');
+    const client = new GrpcClient('agent', socket);
+    const { podResources } = await client.call(LIST, {}, AbortSignal.timeout(PATIENCE_MS));
+    client.close();
+    const given = podResources.find(({ name }) => name === 'narrow')?.containers;
+    const ofNode = { topology: { nodes: [{ ID: 1 }] } };
+    expect(given).toMatchObject([
+      {
+        cpuIDs: [1, 3],
+        devices: [
+          { resourceName: 'example.com/gpu', deviceIDs: ['gpu-1'], ...ofNode },
+          { resourceName: 'example.com/gpu', deviceIDs: ['gpu-3'], ...ofNode },
+        ],
+      },
+    ]);
     // Each NUMA node has two CPUs.
     await create('wide', asking({ cpu: '3', memory: '16Mi' }));
     const wide = await podIs('wide', 'refused', ({ status }) => status?.phase === 'Failed');

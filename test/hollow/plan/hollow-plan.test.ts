@@ -26,7 +26,7 @@ memory: { uses: [0.5], growing: 0.25, perSecond: 4Mi }
 disk: { uses: [0.1], growing: 1 }
 deaths: { every: [30m, 2h], down: 90s }
 staticPodPath: manifests
-csiDrivers: [{ name: disks.csi.test, maxVolumes: 9, calls: { NodeStageVolume: 2s }, attacher: false }]
+csiDrivers: [{ name: disks.csi.test, maxVolumes: 9, calls: { NodeStageVolume: 2s }, attacher: false, resizer: false }]
 devicePlugins: [{ resourceName: example.com/nic, devices: 4, failures: { every: [1h, 2h] } }]
 numaNodes: 2
 cpuManagerPolicy: static
@@ -50,7 +50,14 @@ draDrivers: [{ name: gpus.dra.test, devices: 2, attributes: { model: a, fast: tr
     deaths: { everyMs: [1_800_000, 7_200_000], downMs: [90_000, 90_000] },
     staticPodPath: resolve('manifests'),
     csiDrivers: [
-      { name: 'disks.csi.test', isStaging: true, maxVolumes: 9, callFailures: 0, isAttaching: false },
+      {
+        name: 'disks.csi.test',
+        isStaging: true,
+        maxVolumes: 9,
+        callFailures: 0,
+        isAttaching: false,
+        isResizing: false,
+      },
     ],
   });
   expect(plan.devicePlugins).toEqual([
@@ -148,8 +155,8 @@ test.each([
   ['csiDrivers: [{ name: a }, { name: a }]', 'plan.yaml: csiDrivers[1].name: there are two of the name "a"'],
   ['csiDrivers: [{ name: a, staging: 1 }]', 'plan.yaml: csiDrivers[0].staging: is neither true nor false'],
   [
-    'csiDrivers: [{ name: a, calls: { NodeExpandVolume: 1s } }]',
-    'plan.yaml: csiDrivers[0].calls.NodeExpandVolume: is not known here; known are NodeStageVolume,',
+    'csiDrivers: [{ name: a, calls: { NodeGetInfo: 1s } }]',
+    'plan.yaml: csiDrivers[0].calls.NodeGetInfo: is not known here; known are NodeStageVolume,',
   ],
   ['draDrivers: [{ name: a }]', 'plan.yaml: draDrivers[0]: needs devices, such as 8'],
   [

@@ -156,7 +156,7 @@ async function named(name: string, setUp: () => Promise<void>, signal: AbortSign
 /** What has been recorded in the file; undefined where there is none. */
 export async function readRecordedVolume(
   file: string,
-  disk = machineDisk,
+  disk: Pick<VolumeDisk, 'readFile'> = machineDisk,
 ): Promise<ClaimedVolume | undefined> {
   return recordedVolume((await disk.readFile(file, RECORD_BYTES_MAX)) ?? '');
 }

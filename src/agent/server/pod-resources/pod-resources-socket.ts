@@ -21,6 +21,7 @@ export class PodResourcesSocket {
   readonly #parts: () => PodResourcesParts;
   readonly #logger: Logger;
   #grpc: Promise<GrpcServer> | undefined;
+  #isClosed = false;
   #close = (): Promise<void> => Promise.resolve();
 
   constructor(logger: Logger, parts: () => PodResourcesParts) {
@@ -37,6 +38,7 @@ export class PodResourcesSocket {
       await makeFolder(folder, FOLDER_MODE);
       const release = await listenInFolder(server, { folder, name: SOCKET, mode: SOCKET_MODE });
       this.#close = () => this.#end(server, release);
+      if (this.#isClosed) await this.close();
     } catch (error) {
       const message = `PodResources cannot be served at ${join(folder, SOCKET)}: ${errorMessage(error)}`;
       this.#logger.warn({ err: error }, message);
@@ -44,6 +46,7 @@ export class PodResourcesSocket {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     const close = this.#close;
     this.#close = () => Promise.resolve();
     await close();

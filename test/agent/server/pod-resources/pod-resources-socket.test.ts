@@ -228,3 +228,11 @@ test('the socket can be reached by its owner alone, and is gone when the daemon 
   await socket.close();
   expect(lstatSync(path(), { throwIfNoEntry: false })).toBeUndefined();
 });
+
+test('the socket is gone also when the agent has stopped before it listened', async () => {
+  await socket.close();
+  const listening = socket.listen(rootDir);
+  await socket.close();
+  await listening;
+  expect(lstatSync(path(), { throwIfNoEntry: false })).toBeUndefined();
+});

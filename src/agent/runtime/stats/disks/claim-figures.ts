@@ -1,5 +1,4 @@
 /** The figures of volumes with a PersistentVolumeClaim. */
-import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type ClaimedVolume, claimNameOf, claimsOf } from '../../../policies/volumes/claimed-volume.ts';
 import type { Volume } from '../../../policies/volumes/volume-source.ts';
@@ -11,8 +10,8 @@ import { podFields } from '../../../../types/logger.ts';
 import type { ClaimStats, FsStats } from '../../../../types/stats.ts';
 import { readRecordedVolume } from '../../volumes/claimed-volumes.ts';
 import { blockPaths, csiFolder } from '../../volumes/csi/csi-block.ts';
-import { mountedPaths } from '../../volumes/mounter.ts';
 import { podPaths } from '../../volumes/pod-paths.ts';
+import { machineDisk, type VolumeDisk } from '../../volumes/volume-disk.ts';
 import { fileSystemStats } from './file-systems.ts';
 
 /** The kernel answers at once, except for a file system of the network whose server is gone. */
@@ -28,8 +27,8 @@ export interface ClaimFiguresParts {
   /** The folder of pods' folders. */
   readonly podsDir: string;
   readonly podOf: (uid: string) => Pod | undefined;
-  /** Where something is mounted. Default: as the kernel says. */
-  readonly mounted?: () => Promise<ReadonlySet<string>>;
+  /** Default: that of the machine. */
+  readonly disk?: Pick<VolumeDisk, 'mountedPaths' | 'realpath' | 'readFile'>;
   /** Default: the kernel's figures of the file system. */
   readonly figuresOf?: typeof fileSystemStats;
   /** Those that the driver of a mounted volume has; undefined where it has none. Without it no driver is asked. */
@@ -66,14 +65,14 @@ export class ClaimFigures {
   }
 
   async #read(pods: readonly Pod[]): Promise<ReadonlyMap<string, readonly ClaimStats[]>> {
-    const { mounted = mountedPaths } = this.#parts;
+    const { disk = machineDisk } = this.#parts;
     const figures = new Map<string, readonly ClaimStats[]>();
     try {
       // The name by which the kernel lists it among mounts.
-      const podsDir = await realpath(this.#parts.podsDir);
-      const paths = await mounted();
+      const podsDir = await disk.realpath(this.#parts.podsDir);
+      const paths = await disk.mountedPaths();
       for (const pod of pods) {
-        const folders = await foldersOf(pod, podsDir, paths);
+        const folders = await foldersOf(pod, { podsDir, disk, paths });
         const stats: ClaimStats[] = [];
         for (const mounted of folders) stats.push(...(await this.#volume(pod, mounted)));
         if (stats.length > 0) figures.set(pod.metadata.uid, stats);
@@ -134,13 +133,20 @@ interface MountedClaim {
 /** The folders of the pod's volumes of claims that are mounted. */
 async function foldersOf(
   pod: Pod,
-  podsDir: string,
-  mounted: ReadonlySet<string>,
+  {
+    podsDir,
+    disk,
+    paths: mounted,
+  }: {
+    readonly podsDir: string;
+    readonly disk: Pick<VolumeDisk, 'readFile'>;
+    readonly paths: ReadonlySet<string>;
+  },
 ): Promise<readonly MountedClaim[]> {
   const paths = podPaths(podsDir, pod.metadata.uid);
   const folders: MountedClaim[] = [];
   for (const volume of claimsOf(pod)) {
-    const record = await readRecordedVolume(paths.claimFile(volume.name));
+    const record = await readRecordedVolume(paths.claimFile(volume.name), disk);
     const kind = record?.source.kind;
     if (record === undefined || kind === 'hostPath') continue;
     if (record.isBlock && kind !== 'csi') continue;

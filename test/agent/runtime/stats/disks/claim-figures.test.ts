@@ -17,6 +17,7 @@ import {
   type ClaimFiguresParts,
 } from '../../../../../src/agent/runtime/stats/disks/claim-figures.ts';
 import { podPaths } from '../../../../../src/agent/runtime/volumes/pod-paths.ts';
+import { machineDisk } from '../../../../../src/agent/runtime/volumes/volume-disk.ts';
 import type { Pod } from '../../../../../src/types/kubernetes.ts';
 import type { FsStats } from '../../../../../src/types/stats.ts';
 import { testPod } from '../../../../support/pods.ts';
@@ -51,7 +52,7 @@ function open(options: Partial<ClaimFiguresParts> = {}): ClaimFigures {
   return new ClaimFigures(testContext(), {
     podsDir,
     podOf: (uid) => pods.get(uid),
-    mounted: () => Promise.resolve(((asked += 1), mounted)),
+    disk: { ...machineDisk, mountedPaths: () => Promise.resolve(((asked += 1), mounted)) },
     ...options,
   });
 }
