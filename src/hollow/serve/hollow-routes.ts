@@ -9,6 +9,8 @@ import {
   statsRoutes,
 } from '../../agent/server/routes/node-routes.ts';
 import { RequestError, type Route } from '../../agent/server/routes/route.ts';
+import type { PodLogs } from '../../agent/runtime/stats/stats-provider.ts';
+import type { Summary } from '../../types/stats.ts';
 import type { HollowAgent } from '../node/hollow-agent.ts';
 import type { HollowNode } from '../node/hollow-node.ts';
 
@@ -56,7 +58,6 @@ export function hollowRoutes({ nodeOf, configurationOf }: HollowRoutesParts): re
   }));
 }
 
-/** There are no figures of log files. */
 function agentRoutes(
   { name, machine }: HollowNode,
   hollowAgent: HollowAgent,
@@ -68,11 +69,12 @@ function agentRoutes(
     nodeName: name,
     configuration: () => configurationOf(name),
     cgroupVersion: () => undefined,
-    summary: async () => machine.use.summary(await hollowAgent.claimFigures()),
+    summary: async ({ onlyCPUAndMemory }: { readonly onlyCPUAndMemory: boolean }) =>
+      machine.use.summary(onlyCPUAndMemory ? undefined : await hollowAgent.claimFigures()),
     groupFigures: () => Promise.resolve(machine.groups()),
     machine: () => Promise.resolve(machine.measured()),
     claimFigures: async () => [...(await hollowAgent.claimFigures()).values()].flat(),
-    logFigures: () => Promise.resolve([]),
+    logFigures: () => Promise.resolve(logFigures(machine.use.summary())),
     metricsProvider: 'cri' as const,
     claimedVolume: () => undefined,
     agentCounters: metrics,
@@ -85,4 +87,11 @@ function agentRoutes(
     ...statsRoutes(api),
     ...metricsRoutes(api),
   ];
+}
+
+function logFigures({ pods }: Summary): readonly PodLogs[] {
+  return pods.map(({ podRef, containers = [] }) => ({
+    pod: podRef,
+    used: new Map(containers.map(({ name, logs }) => [name, { usedBytes: logs?.usedBytes ?? 0 }])),
+  }));
 }

@@ -336,6 +336,9 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     expect(metrics).toContain(
       'kubelet_volume_stats_used_bytes{namespace="default",persistentvolumeclaim="disk"} 1.073741824e+09',
     );
+    expect(metrics).toMatch(
+      /^kubelet_container_log_filesystem_used_bytes\{container="main",namespace="default",pod="stored",uid="[-0-9a-f]+"\} [1-9]/mu,
+    );
     await controlPlane.kubectl('delete', 'pod', 'stored', '--grace-period=1');
     await waitFor(() => inUse(false), { what: 'the volume to be released' });
   });

@@ -7,7 +7,6 @@ import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import type { ClaimStats, PSIStats, Summary } from '../../../types/stats.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import type { GroupFigures } from './cadvisor/group-figures.ts';
-import { type LogsUsed } from './disks/disk-figures.ts';
 import {
   type MemoryAvailable,
   type MemoryCrossing,
@@ -36,8 +35,9 @@ export interface SummaryOptions {
 
 /** What the logs of a pod's running containers use, by the container's name. */
 export interface PodLogs {
-  readonly pod: RuntimePodStatus;
-  readonly used: LogsUsed;
+  readonly pod: Pick<RuntimePodStatus, 'uid' | 'namespace' | 'name'>;
+  /** By the name of the container. */
+  readonly used: ReadonlyMap<string, { readonly usedBytes: number }>;
 }
 
 export interface Watch {

@@ -1,7 +1,7 @@
 import { codeOfKind, kindOfCode } from '../../../../system/grpc/grpc-codes.ts';
 import { GrpcClient, type Listening } from '../../../../system/grpc/grpc-client.ts';
 import type { Method } from '../../../../system/grpc/method.ts';
-import { systemClock, Timer } from '../../../../system/timer.ts';
+import { systemClock, withDeadline } from '../../../../system/timer.ts';
 import { type ErrorKind, StateletError } from '../../../../types/errors.ts';
 
 export interface UnaryOptions {
@@ -29,29 +29,21 @@ export class Channel {
     );
   }
 
-  async call<Q, A>(method: Method<Q, A>, request: Q, { timeoutMs, signal }: UnaryOptions = {}): Promise<A> {
+  async call<Q, A>(
+    method: Method<Q, A>,
+    request: Q,
+    { timeoutMs = 0, signal }: UnaryOptions = {},
+  ): Promise<A> {
     const { name } = method;
-    if (signal?.aborted) throw canceled(name);
-    const given = new AbortController();
-    const giveUp = () => given.abort();
-    const limit = new Timer(systemClock);
-    let isLate = false as boolean;
-    if (timeoutMs !== undefined)
-      limit.arm(timeoutMs, () => {
-        isLate = true;
-        giveUp();
-      });
-    signal?.addEventListener('abort', giveUp, { once: true });
+    const over: { late?: StateletError } = {};
+    const onLate = () => (over.late = deadlineError(name, this.endpoint, timeoutMs));
+    const ask = (limited: AbortSignal) => this.#client.call(method, request, limited);
     try {
-      return await this.#client.call(method, request, given.signal);
+      return await withDeadline(systemClock, timeoutMs, signal, ask, onLate);
     } catch (error) {
       if (signal?.aborted) throw canceled(name);
       if (this.#isClosed) throw closed(name);
-      if (isLate) throw deadlineError(name, this.endpoint, timeoutMs ?? 0);
-      throw error;
-    } finally {
-      limit.disarm();
-      signal?.removeEventListener('abort', giveUp);
+      throw over.late ?? error;
     }
   }
 

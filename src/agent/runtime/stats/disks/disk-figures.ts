@@ -90,7 +90,7 @@ const PODS_AT_ONCE = 8;
 const FILES_MAX = 1000;
 
 /** By the container's name, including rotated logs and those of former instances. */
-export type LogsUsed = ReadonlyMap<string, DiskUsed>;
+type LogsUsed = ReadonlyMap<string, DiskUsed>;
 
 /**
  * By the pod's UID. Logs are a few files in a known place: as with the kubelet they are looked at for each request, while volumes, which
