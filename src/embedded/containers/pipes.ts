@@ -7,7 +7,7 @@ import { errnoCode } from '../../system/system-errors.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { ProcessSpec } from './launch.ts';
 
-/** A process costs a hundred times as much as a pipe. Few containers need all three pipes. */
+/** Enough for five to eight containers, which have two or three pipes each. */
 const MADE_AT_ONCE = 16;
 
 /**

@@ -94,8 +94,8 @@ export class HollowUse {
   ) {
     const running = containers.filter(({ state }) => state === 'CONTAINER_RUNNING');
     const storage = this.#parts.resources.storage?.ofPod(uid);
-    const figuresOf: Partial<ReturnType<typeof storageFigures>> = storage ? storageFigures(storage) : {};
-    const { containers: written = [], volume = [], ...disk } = figuresOf;
+    const stored: Partial<ReturnType<typeof storageFigures>> = storage ? storageFigures(storage) : {};
+    const { containers: written = [], volume = [], ...disk } = stored;
     const figures = running.map((container) => this.#container(container, atMs));
     return {
       podRef: { name: metadata.name, namespace: metadata.namespace, uid },

@@ -33,7 +33,7 @@ export interface SummaryOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What the logs of a pod's running containers use, by the container's name. */
+/** What the logs of a pod's running containers use. */
 export interface PodLogs {
   readonly pod: Pick<RuntimePodStatus, 'uid' | 'namespace' | 'name'>;
   /** By the name of the container. */
