@@ -3,7 +3,6 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   cpSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -18,6 +17,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { build } from 'rolldown';
 import ts from 'typescript';
+import { acceptsConnections } from './support/accepts-connections.ts';
 import { BIN } from './support/built.ts';
 import { waitFor } from './support/wait-for.ts';
 
@@ -114,7 +114,7 @@ describe('the published package', () => {
     const get = (...args: string[]) =>
       execFileSync(process.execPath, [bin, 'get', ...args], { cwd, encoding: 'utf8', stdio: 'pipe' });
     try {
-      await waitFor(() => existsSync(join(cwd, '.statelet/statelet.sock')), { what: 'the daemon' });
+      await waitFor(() => acceptsConnections(join(cwd, '.statelet/statelet.sock')), { what: 'the daemon' });
       await waitFor(() => /^mine +1\/1 +Running /mu.test(get('pods')), { what: 'the pods', pauseMs: 300 });
       expect(get('pod', 'who-am-i', '-o', 'name')).toBe('pod/who-am-i\n');
     } finally {

@@ -14,6 +14,7 @@ import {
   REGISTER,
 } from '../../src/agent/runtime/devices/device-messages.ts';
 import { GrpcClient } from '../../src/system/grpc/grpc-client.ts';
+import { acceptsConnections } from './accepts-connections.ts';
 import { answering } from './served-grpc.ts';
 import { PATIENCE_MS, waitFor } from './wait-for.ts';
 
@@ -57,7 +58,7 @@ export class TestDevicePlugin {
   /** Listens; then asks the agent to be registered, and resolves when it is. */
   async start(): Promise<void> {
     const agent = join(this.#options.folder, 'kubelet.sock');
-    await waitFor(() => existsSync(agent), { what: 'the socket of the agent' });
+    await waitFor(() => acceptsConnections(agent), { what: 'the socket of the agent' });
     await this.listen();
     await this.register();
   }
