@@ -1,9 +1,10 @@
-/** Updates the cpusets of running containers when the shared CPUs change. */
+/** Updates the cpusets of containers when the shared CPUs change. */
 import type { AgentContext } from '../../../types/agent-context.ts';
 import type { LinuxContainerResources } from '../../../types/cri.ts';
 import { eachOf } from '../../../system/promises.ts';
 import type { TimerHandle } from '../../../types/clock.ts';
 import { errorMessage } from '../../../types/errors.ts';
+import type { RuntimeContainerStatus } from '../../../types/runtime-pod.ts';
 import type { NodeView } from '../node/pod-node.ts';
 import type { ResizingRuntime } from '../service/runtime-service.ts';
 
@@ -15,6 +16,9 @@ const UNCHANGED: LinuxContainerResources = {
   memoryLimitInBytes: 0,
   oomScoreAdj: 0,
 };
+
+/** A container that was created may be started as it is: the runtime keeps for it what it gets now. */
+const mayRun = ({ state }: RuntimeContainerStatus): boolean => state === 'running' || state === 'created';
 
 /** Calls to the runtime at the same time. */
 const AT_ONCE = 8;
@@ -87,11 +91,11 @@ export class CpusetUpdates {
     if (this.#timer !== undefined) clock.clearTimeout(this.#timer);
     while (this.#isOutdated && this.#pods) {
       this.#isOutdated = false;
-      const running = [...this.#pods()].flatMap(({ uid, containers }) =>
-        containers.filter(({ state }) => state === 'running').map(({ id, name }) => ({ uid, id, name })),
+      const current = [...this.#pods()].flatMap(({ uid, containers }) =>
+        containers.filter(mayRun).map(({ id, name }) => ({ uid, id, name })),
       );
       // One call for each container, and all calls end before the next round: a container never gets two calls at a time.
-      await eachOf(running, AT_ONCE, ({ uid, id, name }) => this.#updateContainer(uid, id, name));
+      await eachOf(current, AT_ONCE, ({ uid, id, name }) => this.#updateContainer(uid, id, name));
     }
     if (this.#pods) this.#timer = clock.setTimeout(() => this.update(), this.#parts.periodMs);
   }

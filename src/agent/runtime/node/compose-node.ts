@@ -37,6 +37,7 @@ export function composeNode(subsystems: readonly PodSubsystem[], details: PodDet
     withdraw: (uid) => subsystems.filter((subsystem) => subsystem.withdraw?.(uid) === true).length > 0,
     prepare: (...prepared) => inTurn(subsystems, (subsystem) => subsystem.prepare?.(...prepared)),
     created: (...created) => subsystems.forEach((subsystem) => subsystem.created?.(...created)),
+    reused: (...reused) => subsystems.forEach((subsystem) => subsystem.reused?.(...reused)),
     removing: (pod, container) => inTurn(reversed, (subsystem) => subsystem.removing?.(pod, container)),
     release: (uid) => inTurn(reversed, (subsystem) => subsystem.release?.(uid)),
     remove: (pod) =>

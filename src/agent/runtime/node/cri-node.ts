@@ -142,10 +142,13 @@ function dns({ dns }: CriNodeOptions): PodSubsystem {
 
 /** Comes before the logs in the list: of a pod that is removed, only links whose log is gone are removed. */
 function logLinks({ logLinks }: CriNodeOptions): PodSubsystem {
+  const link: PodSubsystem['created'] = (pod, containerId, config, logDirectory) =>
+    logLinks.create(pod, config.metadata.name, containerId, join(logDirectory, config.logPath));
   return {
     name: 'log links',
-    created: (pod, containerId, config, logDirectory) =>
-      logLinks.create(pod, config.metadata.name, containerId, join(logDirectory, config.logPath)),
+    created: link,
+    // The agent that created it may have ended before this step.
+    reused: link,
     removing: (pod, { id, name }) => promiseOf(() => logLinks.remove(pod, name, id)),
     remove: (pod) => promiseOf(() => logLinks.removeOf(pod)),
   };

@@ -131,6 +131,11 @@ export interface PodSubsystem {
   container?(request: ContainerRequest, envs: readonly KeyValue[]): Promise<ContainerAdditions>;
   /** A container has been created: its image is there, and its log will be. */
   created?(pod: PodReference, containerId: string, config: ContainerConfig, logDirectory: string): void;
+  /**
+   * A container that was created earlier, perhaps by another agent and with other resources than this configuration has, is about to be
+   * started.
+   */
+  reused?(pod: PodReference, containerId: string, config: ContainerConfig, logDirectory: string): void;
   /** An instance of a container is about to be removed: removes what the instance has left, such as its log. */
   removing?(pod: PodReference, container: RuntimeContainerStatus): Promise<void>;
   /** The runtime does not have the image any more. */

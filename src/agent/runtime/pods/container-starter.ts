@@ -214,8 +214,7 @@ export class ContainerStarter {
     const { pod, podStatus, sandboxConfig } = request;
     const { id } = made;
     const config = await this.#config(request, made.restartCount, image, signal);
-    // The agent that created it may have ended before this step.
-    node.created(pod.metadata, id, config, sandboxConfig.logDirectory);
+    node.reused(pod.metadata, id, config, sandboxConfig.logDirectory);
     try {
       await gate.pass(RANK.container, signal, () => this.#startCreated(request, id, made.restartCount));
       return id;

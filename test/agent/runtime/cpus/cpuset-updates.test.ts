@@ -65,6 +65,17 @@ test('containers follow a change at once; one that was created with its CPUs get
   await updates.stop();
 });
 
+test('a container that was created and has not started follows a change as well', async () => {
+  const { updates, calls, world, clock } = bed([pod('a', 'created')]);
+  updates.has('a', 'main', { id: 'a/main', cpuset: '0-3' });
+  updates.start({ pods: () => world.pods });
+  world.shared = '0';
+  updates.update();
+  await clock.advance(0);
+  expect(calls).toEqual(['a/main 0']);
+  await updates.stop();
+});
+
 test('a change during an update is applied afterwards, as a whole', async () => {
   const { updates, calls, world, clock } = bed([pod('a'), pod('b')]);
   const { promise, resolve } = Promise.withResolvers<undefined>();

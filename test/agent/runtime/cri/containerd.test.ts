@@ -185,6 +185,26 @@ describeWithContainerd('a client of a real containerd', () => {
     await expect(runtime.reopenContainerLog(id)).rejects.toMatchObject({ kind: 'FailedPrecondition' });
   });
 
+  test('keeps for a container that has not started what it is to have then', async () => {
+    const sandbox = podConfig(dir, HOST_SANDBOX);
+    const sandboxId = await runtime.runPodSandbox(sandbox);
+    const config = shell('grep Cpus_allowed_list /proc/self/status', hostContainer(containerd.image));
+    const id = await runtime.createContainer(sandboxId, config, sandbox);
+    await runtime.resizing?.updateContainerResources(id, {
+      cpusetCpus: '0',
+      cpuPeriod: 0,
+      cpuQuota: 0,
+      cpuShares: 0,
+      memoryLimitInBytes: 0,
+      oomScoreAdj: 0,
+    });
+    await runtime.startContainer(id);
+    await whenExited(runtime, id);
+    expect(readFileSync(join(sandbox.logDirectory, config.logPath), 'utf8')).toMatch(
+      /Cpus_allowed_list:\t0\n/u,
+    );
+  });
+
   test('knows images by name and by id, and how much disk they use', async () => {
     const image = await runtime.imageStatus(containerd.image);
     expect(image?.repoTags).toContain(containerd.image);

@@ -252,21 +252,24 @@ test('a search leaves out the pods that are known, and each subsystem gets its t
   expect(searches).toEqual([true, false]);
 });
 
-test('every subsystem gets a created container, an image that is gone, and housekeeping', () => {
+test('every subsystem gets a created container, one that is used again, an image that is gone, and housekeeping', () => {
   const calls: string[] = [];
   const told = (name: string): PodSubsystem => ({
     name,
     created: (_pod, id) => calls.push(`${name} created ${id}`),
+    reused: (_pod, id) => calls.push(`${name} reused ${id}`),
     forgetImage: (image) => calls.push(`${name} forget ${image}`),
     collectGarbage: () => calls.push(`${name} collect`),
   });
   const node = composeNode([told('images'), told('links')], DETAILS);
   const config = { metadata: { name: 'main', attempt: 0 } } as Parameters<typeof node.created>[2];
   node.created(POD.metadata, 'c1', config, '/logs');
+  node.reused(POD.metadata, 'c1', config, '/logs');
   node.forgetImage('app:1');
   node.collectGarbage();
   expect(calls).toEqual([
     ...['images created c1', 'links created c1'],
+    ...['images reused c1', 'links reused c1'],
     ...['images forget app:1', 'links forget app:1'],
     ...['images collect', 'links collect'],
   ]);

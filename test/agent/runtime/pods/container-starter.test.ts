@@ -105,11 +105,12 @@ describe('a container that was created and not started, as the agent died or the
   test('is started, and no second container is created', async () => {
     const it = await unstarted();
     const told: string[] = [];
-    const created: PodNode['created'] = (_pod, id) => void told.push(id);
-    expect(await it.start(newStarter({}, { created }))).toBeUndefined();
+    const created: PodNode['created'] = (_pod, id) => void told.push(`created ${id}`);
+    const reused: PodNode['reused'] = (_pod, id) => void told.push(`reused ${id}`);
+    expect(await it.start(newStarter({}, { created, reused }))).toBeUndefined();
     expect(await it.containers()).toEqual(['0 running']);
     expect(bed.events).toEqual(['Normal Started: Container started']);
-    expect(told).toHaveLength(1);
+    expect(told).toEqual([expect.stringMatching(/^reused /u)]);
   });
 
   test('counts as started if the late start was carried out first', async () => {
