@@ -21,6 +21,20 @@ export const DRIVER_MUTANTS: readonly Mutant[] = [
     replace: '',
   },
   {
+    name: 'device-unlinked',
+    breaks: 'A driver publishes a block device of which the next agent does not know (csi, I10)',
+    file: CSI_NODE,
+    find: `      await this.#disk.linkDevice(target.device, target.path);\n`,
+    replace: '',
+  },
+  {
+    name: 'device-unpublished-while-mapped',
+    breaks: 'A block device is unpublished while it is mapped for its pod (csi)',
+    file: CSI_NODE,
+    find: `    await this.#disk.unmapDevice(device);\n`,
+    replace: '',
+  },
+  {
     name: 'unmounted-by-agent',
     breaks: 'The agent unmounts what a driver has mounted (csi)',
     file: 'src/agent/runtime/volumes/remove-pod-folder.ts',

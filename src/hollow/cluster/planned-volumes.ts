@@ -26,9 +26,10 @@ export interface PlannedVolumesParts {
 }
 
 interface KnownVolume {
-  /** Of its file system. */
+  /** Of its file system, or of the block device. */
   bytes: number;
-  readonly use: Growth;
+  /** Undefined for a block device: what a container writes there only the container knows. */
+  readonly use: Growth | undefined;
   readonly sinceMs: number;
 }
 
@@ -73,12 +74,15 @@ export class PlannedVolumes {
     };
   }
 
-  /** Its file system does not grow with the volume: the node expands it. */
+  /** A file system does not grow with its volume: the node expands it. */
   #take(volume: PersistentVolume): void {
-    const { csi, capacity } = volume.spec ?? {};
+    const { csi, capacity, volumeMode } = volume.spec ?? {};
     const id = idOf(csi?.driver ?? '', csi?.volumeHandle ?? '');
+    const bytes = Number(quantityValue(quantityOrZero(capacity?.storage)));
     this.#idOf.set(keyOf(volume), id);
-    if (!this.#known.has(id)) this.#add(id, capacity?.storage);
+    if (volumeMode === 'Block')
+      this.#known.set(id, { bytes, use: undefined, sinceMs: this.#context.clock.now() });
+    else if (!this.#known.has(id)) this.#addFileSystem(id, bytes);
   }
 
   #forget(key: string): void {
@@ -86,9 +90,8 @@ export class PlannedVolumes {
     this.#idOf.delete(key);
   }
 
-  #add(id: string, capacity: string | undefined): void {
+  #addFileSystem(id: string, bytes: number): void {
     const { use, random } = this.#parts;
-    const bytes = Number(quantityValue(quantityOrZero(capacity)));
     const atStart = bytes * (drawn(use.uses, random(`volume/${id}`)) ?? 0);
     const { growing, bytesPerSecond } = use;
     this.#known.set(id, {
@@ -102,6 +105,7 @@ export class PlannedVolumes {
     const volume = this.#known.get(id);
     if (volume === undefined) return undefined;
     const { bytes, use, sinceMs } = volume;
+    if (use === undefined) return [{ unit: 'BYTES', total: bytes, used: 0, available: 0 }];
     const used = Math.min(bytes, grown(use, this.#context.clock.now() - sinceMs));
     const inodes = Math.ceil(bytes / BYTES_PER_INODE);
     return [

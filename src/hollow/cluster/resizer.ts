@@ -95,14 +95,16 @@ export class Resizer {
     await call({ ms: driver.calls.ControllerExpandVolume, failures: driver.callFailures });
     if (isLarger)
       await this.#pass((api) => api.patch(volumeTarget, { spec: { capacity: { storage: size } } }));
-    await this.#write(claim, {
-      allocatedResourceStatuses: { storage: 'NodeResizePending' },
-      conditions: [
-        this.#condition('FileSystemResizePending', 'the node has to expand the file system'),
-        { type: 'Resizing', $patch: 'delete' },
-      ],
-    });
+    await this.#write(claim, volume.spec?.volumeMode === 'Block' ? isLargeEnough(size) : this.#leftToNode());
     return true;
+  }
+
+  #leftToNode(): object {
+    const pending = this.#condition('FileSystemResizePending', 'the node has to expand the file system');
+    return {
+      allocatedResourceStatuses: { storage: 'NodeResizePending' },
+      conditions: [pending, NOT_RESIZING],
+    };
   }
 
   #condition(type: string, message?: string): object {
@@ -118,6 +120,17 @@ export class Resizer {
   #pass<T>(request: (api: ApiServer) => Promise<T>): Promise<T> {
     return this.#parts.gate.pass('main', () => request(this.#parts.api));
   }
+}
+
+const NOT_RESIZING = { type: 'Resizing', $patch: 'delete' };
+
+/** The node has nothing to do for a block device. */
+function isLargeEnough(size: string): object {
+  return {
+    capacity: { storage: size },
+    allocatedResourceStatuses: { storage: null },
+    conditions: [NOT_RESIZING],
+  };
 }
 
 const requested = ({ spec }: Claim): string => spec?.resources?.requests?.storage ?? '0';

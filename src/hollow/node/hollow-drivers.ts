@@ -102,8 +102,8 @@ interface ClaimsRequest {
 }
 
 /**
- * Whether a CSI driver has to set the volume up. Other PersistentVolumes, and those of block devices, are as good as set up. A claim that
- * is not bound, or cannot be read, counts as one of a driver: its pod waits.
+ * Whether a CSI driver has to set the volume up. Other PersistentVolumes are as good as set up. A claim that is not bound, or cannot be
+ * read, counts as one of a driver: its pod waits.
  */
 export function claimReader(
   objects: Pick<ServerObjects, 'persistentVolumeClaim' | 'persistentVolume'>,
@@ -115,8 +115,7 @@ export function claimReader(
     const { volumeName = '' } = claim?.spec ?? {};
     if (claim?.status?.phase !== 'Bound' || volumeName === '') return undefined;
     const spec = (await objects.persistentVolume(volumeName))?.spec;
-    if (spec === undefined) return undefined;
-    return spec.csi !== undefined && spec.volumeMode !== 'Block';
+    return spec === undefined ? undefined : spec.csi !== undefined;
   };
   return async (pod, volume) => {
     if (volume.csi) return true;

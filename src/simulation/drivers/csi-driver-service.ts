@@ -87,12 +87,13 @@ export class CsiDriverService implements DriverService {
         mounts.set(stagingPath, volume);
         return {};
       case 'NodePublishVolume':
-        this.#publish(volume, targetPath);
+        this.#publish(volume, request as NodeRequest);
         return {};
       case 'NodeUnpublishVolume':
         this.#witness?.unpublishes(volume, targetPath);
         mounts.delete(targetPath);
         this.#disk.folders.delete(targetPath);
+        this.#disk.files.delete(targetPath);
         return {};
       case 'NodeUnstageVolume':
         this.#witness?.unstages(volume);
@@ -127,10 +128,11 @@ export class CsiDriverService implements DriverService {
     return { nodeId, maxVolumes, topology: topology && { segments: topology } };
   }
 
-  #publish(volume: string, target: string): void {
+  #publish(volume: string, { targetPath: target = '', capability }: NodeRequest): void {
     if (!this.#disk.folders.has(dirname(target))) throw missing(dirname(target));
     this.#witness?.publishes(volume, target);
-    this.#disk.mkdir(target);
+    if (capability?.block) this.#disk.files.set(target, '');
+    else this.#disk.mkdir(target);
     this.#disk.mounts.set(target, volume);
   }
 

@@ -16,6 +16,8 @@ export interface CsiDriverPlan {
   readonly isRepublishing: boolean;
   /** Their claims and PersistentVolumes have the same names. */
   readonly handles: readonly string[];
+  /** Those of them that are block devices. */
+  readonly devices: readonly string[];
 }
 
 const SHARE = 0.9;
@@ -31,8 +33,8 @@ export function drawnCsi(random: KeyedRandom): CsiPlan | undefined {
   const files = { name: 'files.csi.example', isStaging: random('csi/staging') < 0.5, isAttached: false };
   return {
     drivers: [
-      { ...disks, handles: ['disk-1', 'disk-2'] },
-      { ...files, isRepublishing, handles: ['share'] },
+      { ...disks, handles: ['disk-1', 'disk-2', 'device-1'], devices: ['device-1'] },
+      { ...files, isRepublishing, handles: ['share', 'device-2'], devices: ['device-2'] },
     ],
   };
 }
@@ -43,31 +45,40 @@ export function withCsiVolume(spec: PodSpec, uid: string, plan: CsiPlan, random:
   if (drawn('uses') >= USES) return spec;
   const driver = pick(plan.drivers, drawn('driver'));
   const isInline = !driver.isAttached && drawn('inline') < 0.4;
+  const handle = pick(driver.handles, drawn('handle'));
   const volume = isInline
     ? { name: VOLUME, csi: { driver: driver.name } }
-    : { name: VOLUME, persistentVolumeClaim: { claimName: pick(driver.handles, drawn('handle')) } };
+    : { name: VOLUME, persistentVolumeClaim: { claimName: handle } };
+  const isDevice = !isInline && driver.devices.includes(handle);
   const [first, ...others] = spec.containers;
-  const mounting = (container: Container): Container => ({
-    ...container,
-    volumeMounts: [...(container.volumeMounts ?? []), { name: VOLUME, mountPath: '/csi' }],
-  });
+  const using = (container: Container): Container =>
+    isDevice
+      ? { ...container, volumeDevices: [{ name: VOLUME, devicePath: '/dev/csi' }] }
+      : {
+          ...container,
+          volumeMounts: [...(container.volumeMounts ?? []), { name: VOLUME, mountPath: '/csi' }],
+        };
   if (first === undefined) return spec;
   return {
     ...spec,
-    containers: [mounting(first), ...others],
+    containers: [using(first), ...others],
     volumes: [...(spec.volumes ?? []), volume],
   };
 }
 
-/** The paths on which the pod's containers have volumes of drivers, below the folder of its volumes of CSI. */
-export function csiFolders(spec: PodSpec | undefined): readonly string[] {
-  const [volume] = (spec?.volumes ?? []).filter(({ name }) => name === VOLUME);
-  return volume === undefined ? [] : [volume.persistentVolumeClaim?.claimName ?? VOLUME];
+/** The volume of a driver that the pod's containers have. Its name is that of its folder. */
+export function csiVolumeOf(
+  spec: PodSpec | undefined,
+): { readonly name: string; readonly isDevice: boolean } | undefined {
+  const volume = spec?.volumes?.find(({ name }) => name === VOLUME);
+  if (spec === undefined || volume === undefined) return undefined;
+  const isDevice = spec.containers.some(({ volumeDevices = [] }) => volumeDevices.length > 0);
+  return { name: volume.persistentVolumeClaim?.claimName ?? VOLUME, isDevice };
 }
 
 /** Makes the objects of drivers and volumes that the cluster has from the start. */
 export function createCsiObjects({ operations }: SimulatedApiServer, { drivers }: CsiPlan): void {
-  for (const { name: driver, isAttached, isRepublishing, handles } of drivers) {
+  for (const { name: driver, isAttached, isRepublishing, handles, devices } of drivers) {
     const volumeLifecycleModes = ['Persistent', 'Ephemeral'];
     const spec = { attachRequired: isAttached, requiresRepublish: isRepublishing, volumeLifecycleModes };
     operations.create({ resource: 'csidrivers' }, { metadata: { name: driver }, spec });
@@ -82,7 +93,15 @@ export function createCsiObjects({ operations }: SimulatedApiServer, { drivers }
       const claimRef = { namespace: NAMESPACE, name, uid: claim.metadata.uid };
       operations.create(
         { resource: 'persistentvolumes' },
-        { metadata: { name }, spec: { accessModes, claimRef, csi: { driver, volumeHandle: name } } },
+        {
+          metadata: { name },
+          spec: {
+            accessModes,
+            claimRef,
+            volumeMode: devices.includes(name) ? 'Block' : 'Filesystem',
+            csi: { driver, volumeHandle: name },
+          },
+        },
       );
     }
   }

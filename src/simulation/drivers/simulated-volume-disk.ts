@@ -1,4 +1,4 @@
-/** The folders, files and mounts of a simulated node that have to do with CSI drivers. They outlive its agents. */
+/** The folders, files, links and mounts of a simulated node that have to do with CSI drivers. They outlive its agents. */
 import { basename, dirname } from 'node:path';
 import type { VolumeDisk } from '../../agent/runtime/volumes/volume-disk.ts';
 import { StateletError } from '../../types/errors.ts';
@@ -25,6 +25,8 @@ export class SimulatedVolumeDisk {
   readonly files = new Map<string, string>();
   /** By the path, the volume that a driver has mounted there. */
   readonly mounts = new Map<string, string>();
+  /** By the path, the block device that a symbolic link names. */
+  readonly links = new Map<string, string>();
   readonly #options: SimulatedVolumeDiskOptions;
   #writes = 0;
 
@@ -34,7 +36,8 @@ export class SimulatedVolumeDisk {
 
   /** All that is below a folder, and the folder itself. */
   below(folder: string): readonly string[] {
-    return [...this.folders, ...this.files.keys(), ...this.mounts.keys()].filter((path) =>
+    const { folders, files, links, mounts } = this;
+    return [...folders, ...files.keys(), ...links.keys(), ...mounts.keys()].filter((path) =>
       isBelow(path, folder),
     );
   }
@@ -53,9 +56,10 @@ export class SimulatedVolumeDisk {
     const write = (change: () => void) => this.#write(isAlive, change);
     return {
       mountedPaths: () => read(() => new Set(this.mounts.keys())),
-      names: (folder) => read(() => this.#subfolders(folder)),
-      subfolderNames: (folder) => read(() => this.#subfolders(folder)),
-      linkNames: () => read(() => []),
+      names: (folder) =>
+        read(() => namesIn(folder, [...this.folders, ...this.files.keys(), ...this.links.keys()])),
+      subfolderNames: (folder) => read(() => namesIn(folder, this.folders)),
+      linkNames: (folder) => read(() => namesIn(folder, this.links.keys())),
       exists: (folder) => read(() => this.folders.has(folder)),
       realpath: (folder) => read(() => folder),
       readFile: (path) => read(() => this.files.get(path)),
@@ -70,12 +74,33 @@ export class SimulatedVolumeDisk {
       rmdir: (folder) => write(() => this.#rmdir(folder)),
       unmountBelow: (folder) => write(() => this.#unmountBelow(folder)),
       removeTree: (folder) => write(() => this.#removeTree(folder)),
+      linkDevice: ({ link }, device) =>
+        write(() => {
+          this.mkdir(dirname(link));
+          this.links.set(link, device);
+        }),
+      mapDevice: async ({ mount }, device) => {
+        await write(() => this.#makeDeviceFile(mount, device));
+        await write(() => this.mounts.set(mount, this.mounts.get(device) ?? ''));
+      },
+      unmapDevice: async ({ mount }) => {
+        await write(() => void this.mounts.delete(mount));
+        await write(() => void this.files.delete(mount));
+        await write(() => this.#removeIfEmpty(dirname(mount)));
+      },
+      unlinkDevice: ({ link }) => write(() => void this.links.delete(link)),
       tearDownVolumes: () => read(() => undefined),
     };
   }
 
-  #subfolders(folder: string): readonly string[] {
-    return [...this.folders].filter((path) => dirname(path) === folder).map((path) => basename(path));
+  #makeDeviceFile(file: string, device: string): void {
+    if (!this.mounts.has(device)) throw errnoError('ENODEV', device);
+    this.mkdir(dirname(file));
+    this.files.set(file, '');
+  }
+
+  #removeIfEmpty(folder: string): void {
+    if (this.below(folder).length === 1) this.folders.delete(folder);
   }
 
   #rmdir(folder: string): void {
@@ -98,6 +123,7 @@ export class SimulatedVolumeDisk {
     for (const path of this.below(folder)) {
       this.folders.delete(path);
       this.files.delete(path);
+      this.links.delete(path);
     }
   }
 
@@ -115,6 +141,10 @@ export class SimulatedVolumeDisk {
     killAgent();
     await new Promise(() => undefined);
   }
+}
+
+function namesIn(folder: string, paths: Iterable<string>): readonly string[] {
+  return [...paths].filter((path) => dirname(path) === folder).map((path) => basename(path));
 }
 
 function isBelow(path: string, folder: string): boolean {

@@ -2,15 +2,15 @@
  * Checks the use of volumes of CSI drivers. It knows the calls to drivers and their work, the mounts, and which containers run. It outlives the
  * agents of its node.
  */
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { PodSpec } from '../../types/kubernetes.ts';
-import { csiFolders } from '../drivers/csi-plan.ts';
+import { csiVolumeOf } from '../drivers/csi-plan.ts';
 import type { CsiWitness } from '../drivers/csi-driver-service.ts';
 import type { MountWitness, SimulatedVolumeDisk } from '../drivers/simulated-volume-disk.ts';
 import type { ContainerTruth, SandboxTruth } from '../runtime/witness.ts';
 
 export interface CsiJudgeOptions {
-  readonly disk: () => Pick<SimulatedVolumeDisk, 'files' | 'folders' | 'mounts'>;
+  readonly disk: () => Pick<SimulatedVolumeDisk, 'files' | 'folders' | 'links' | 'mounts'>;
   readonly podsDir: string;
   readonly specOf: (uid: string) => PodSpec | undefined;
   readonly runtime: () => { sandboxesOf(uid: string): Iterable<SandboxTruth> };
@@ -36,8 +36,11 @@ export class CsiJudge implements CsiWitness, MountWitness {
   }
 
   asked(path: string): void {
-    const { disk } = this.#options;
-    if (!disk().files.has(join(dirname(path), 'vol_data.json')))
+    const { files, links } = this.#options.disk();
+    const device = this.#deviceAt(path);
+    const record = join(device ? join(device.folder, 'data') : dirname(path), 'vol_data.json');
+    const isFound = device?.link === undefined || links.has(device.link);
+    if (!files.has(record) || !isFound)
       this.#violated(path, 'is mounted before the disk says by whom: a next agent could not unmount it');
   }
 
@@ -61,6 +64,9 @@ export class CsiJudge implements CsiWitness, MountWitness {
     const [user] = uid === undefined ? [] : [...this.#running(uid)].filter(({ id }) => this.#awaited.has(id));
     if (user !== undefined)
       this.#violated(target, `${volume} is unpublished, and its container ${user.metadata.name} runs`);
+    const mapped = this.#deviceAt(target)?.mount;
+    if (mapped !== undefined && this.#options.disk().mounts.has(mapped))
+      this.#violated(target, `${volume} is unpublished, and still mapped for the pod`);
   }
 
   unstages(volume: string): void {
@@ -96,22 +102,48 @@ export class CsiJudge implements CsiWitness, MountWitness {
   /** Something that is left although no pod is wanted. */
   get leftover(): string | undefined {
     const { disk, podsDir } = this.#options;
-    const { mounts, folders } = disk();
+    const { mounts, folders, links } = disk();
     const [mount] = mounts.keys();
     if (mount !== undefined) return `${mount} is still mounted`;
+    const [link] = links.keys();
+    if (link !== undefined) return `the link ${link} is left`;
     const [staged] = this.#staged;
     if (staged !== undefined) return `${staged} is still staged`;
-    const folder = [...folders].find((path) => dirname(path) === podsDir || /\/[0-9a-f]{64}$/.test(path));
+    const isOfVolume = (path: string) =>
+      /\/[0-9a-f]{64}$/.test(path) ||
+      (dirname(path) === this.#devicesDir && !['staging', 'publish'].includes(basename(path)));
+    const folder = [...folders].find((path) => dirname(path) === podsDir || isOfVolume(path));
     return folder && `the folder ${folder} is left`;
   }
 
   #targetsOf(uid: string): readonly string[] {
     const { podsDir, specOf } = this.#options;
-    const folders = csiFolders(specOf(uid));
-    return folders.map((name) => join(podsDir, uid, 'volumes', 'kubernetes.io~csi', name, 'mount'));
+    const volume = csiVolumeOf(specOf(uid));
+    if (volume === undefined) return [];
+    const { name, isDevice } = volume;
+    if (!isDevice) return [join(podsDir, uid, 'volumes', 'kubernetes.io~csi', name, 'mount')];
+    return [join(this.#devicesDir, 'publish', name, uid), join(this.#devicesDir, name, 'dev', uid)];
+  }
+
+  /** Where the kubelet keeps block devices of CSI drivers. */
+  get #devicesDir(): string {
+    return join(dirname(this.#options.podsDir), 'plugins/kubernetes.io/csi/volumeDevices');
+  }
+
+  /** The block device that a driver stages, or publishes for a pod, at that path. */
+  #deviceAt(path: string): { folder: string; uid?: string; link?: string; mount?: string } | undefined {
+    const dir = `${this.#devicesDir}/`;
+    if (!path.startsWith(dir)) return undefined;
+    const [, name = '', uid] = path.slice(dir.length).split('/');
+    const folder = join(dir, name);
+    if (uid === undefined) return { folder };
+    const link = join(this.#options.podsDir, uid, 'volumeDevices/kubernetes.io~csi', name);
+    return { folder, uid, link, mount: join(folder, 'dev', uid) };
   }
 
   #podOf(target: string): string | undefined {
+    const device = this.#deviceAt(target);
+    if (device) return device.uid;
     const prefix = `${this.#options.podsDir}/`;
     return target.startsWith(prefix) ? target.slice(prefix.length).split('/')[0] : undefined;
   }

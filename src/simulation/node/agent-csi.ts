@@ -46,6 +46,7 @@ export function agentCsi(context: AgentContext, options: AgentCsiOptions): Agent
     rootDir: SIMULATED_ROOT,
     allocatable: {},
     clusterDomain: '',
+    givesDevices: true,
     csi: node,
     claims,
     disk,

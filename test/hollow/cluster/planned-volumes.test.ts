@@ -23,12 +23,12 @@ describe('volumes of the drivers of a plan', () => {
     );
     return volumes.of('disks');
   };
-  const create = (name: string, driver = 'disks', storage = '4Gi') =>
+  const create = (name: string, driver = 'disks', storage = '4Gi', volumeMode?: 'Block') =>
     bed.server.operations.create(
       { resource: 'persistentvolumes' },
       {
         metadata: { name },
-        ...{ spec: { capacity: { storage }, csi: { driver, volumeHandle: `handle-${name}` } } },
+        ...{ spec: { volumeMode, capacity: { storage }, csi: { driver, volumeHandle: `handle-${name}` } } },
       },
     );
   const bytes = (usage: ReturnType<ReturnType<typeof open>['usage']>) =>
@@ -44,6 +44,17 @@ describe('volumes of the drivers of a plan', () => {
       { unit: 'INODES', total: (4 * GI) / 16_384, used: 1_025, available: (4 * GI) / 16_384 - 1_025 },
     ]);
     expect(bytes(disks.usage('handle-two'))).toMatchObject({ total: 8 * GI, used: 2 * GI });
+  });
+
+  test('that are block devices have a size alone, and a larger one as soon as they are expanded', async () => {
+    create('one', 'disks', '4Gi', 'Block');
+    const disks = open();
+    await bed.clock.advance(1_000);
+    expect(disks.usage('handle-one')).toEqual([{ unit: 'BYTES', total: 4 * GI, used: 0, available: 0 }]);
+    const target = { resource: 'persistentvolumes', name: 'one' } as const;
+    await bed.settle(bed.admin.patch(target, { spec: { capacity: { storage: '6Gi' } } }));
+    await bed.clock.advance(1_000);
+    expect(bytes(disks.usage('handle-one'))).toMatchObject({ total: 6 * GI });
   });
 
   test('of other drivers, and those that are deleted, are not known', async () => {

@@ -34,13 +34,14 @@ describe('claims that ask for more', () => {
   interface Made {
     readonly driver?: string;
     readonly size?: string;
+    readonly volumeMode?: 'Block';
     readonly status?: PersistentVolumeClaim['status'];
   }
-  const create = (name: string, { driver = 'disks', size = '2Gi', status }: Made = {}) => {
+  const create = (name: string, { driver = 'disks', size = '2Gi', volumeMode, status }: Made = {}) => {
     const { operations } = bed.server;
     operations.create(VOLUMES, {
       metadata: { name: `pv-${name}` },
-      ...{ spec: { capacity: { storage: '1Gi' }, csi: { driver, volumeHandle: name } } },
+      ...{ spec: { volumeMode, capacity: { storage: '1Gi' }, csi: { driver, volumeHandle: name } } },
     });
     operations.create(CLAIMS, {
       metadata: { name, namespace: 'default' },
@@ -88,6 +89,16 @@ describe('claims that ask for more', () => {
     expect(writes()).toHaveLength(3);
     await bed.clock.advance(600_000);
     expect(writes()).toHaveLength(3);
+  });
+
+  test('of a block device do not wait for the node', async () => {
+    create('one', { volumeMode: 'Block' });
+    await bed.clock.advance(3_500);
+    expect(read('one')).toMatchObject({ capacity: '2Gi', status: { capacity: { storage: '2Gi' } } });
+    expect([stateOf('one'), conditionsOf('one')]).toEqual([undefined, []]);
+    await ask('one', '3Gi');
+    await bed.clock.advance(10_000);
+    expect(read('one')).toMatchObject({ capacity: '3Gi', status: { capacity: { storage: '3Gi' } } });
   });
 
   test('are expanded once more where they ask for more meanwhile', async () => {

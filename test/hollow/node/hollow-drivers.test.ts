@@ -33,9 +33,9 @@ function reader({ bound = Object.keys(VOLUMES) } = {}) {
 
 const claimVolume = (claimName: string) => ({ name: claimName, persistentVolumeClaim: { claimName } });
 
-test('a claim leads to a CSI driver where its volume is one of a driver with files', async () => {
+test('a claim leads to a CSI driver where its volume is one of a driver, of files or a block device', async () => {
   const { isOf } = reader();
-  expect(await Promise.all(['disk', 'device', 'folder'].map(isOf))).toEqual([true, false, false]);
+  expect(await Promise.all(['disk', 'device', 'folder'].map(isOf))).toEqual([true, true, false]);
 });
 
 test('a claim that is not bound, or cannot be read, is waited for', async () => {

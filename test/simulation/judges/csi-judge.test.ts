@@ -1,5 +1,5 @@
 /** Volumes of CSI drivers that are used against the rules are reported. */
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { CsiJudge } from '../../../src/simulation/judges/csi-judge.ts';
 import type { ContainerTruth } from '../../../src/simulation/runtime/witness.ts';
 import type { PodSpec } from '../../../src/types/kubernetes.ts';
@@ -13,11 +13,12 @@ const SPEC: PodSpec = {
   volumes: [{ name: 'csi', persistentVolumeClaim: { claimName: 'one' } }],
 };
 
-function bed() {
+function bed(spec = SPEC) {
   const violations: string[] = [];
   const disk = {
     files: new Map([[`${FOLDER}/vol_data.json`, '{}']]),
     folders: new Set<string>(),
+    links: new Map<string, string>(),
     mounts: new Map<string, string>(),
   };
   const attached = new Set([DISK]);
@@ -28,7 +29,7 @@ function bed() {
     staging: [DISK],
     attachable: [DISK],
     isAttached: (volume) => attached.has(volume),
-    specOf: () => SPEC,
+    specOf: () => spec,
     runtime: () => ({ sandboxesOf: () => [sandbox(true, ...running)] }),
     onPublished: () => undefined,
     violated: (uid, what) => violations.push(`${String(uid)}: ${what}`),
@@ -100,4 +101,66 @@ test('a mount, a staged volume and a folder that are left are found', () => {
   expect(judge.leftover).toBe(`${DISK} is still staged`);
   disk.mounts.set(TARGET, DISK);
   expect(judge.leftover).toBe(`${TARGET} is still mounted`);
+});
+
+describe('a block device', () => {
+  const DEVICES = '/root/plugins/kubernetes.io/csi/volumeDevices';
+  const PUBLISHED = `${DEVICES}/publish/one/uid`;
+  const MAPPED = `${DEVICES}/one/dev/uid`;
+  const LINK = '/root/pods/uid/volumeDevices/kubernetes.io~csi/one';
+  const spec = {
+    ...SPEC,
+    containers: [{ name: 'main', volumeDevices: [{ name: 'csi', devicePath: '/dev/one' }] }],
+  };
+
+  test('that is recorded, linked, published, mapped, and let go in turn, is all right', () => {
+    const { judge, disk, reported } = bed(spec);
+    disk.files.set(`${DEVICES}/one/data/vol_data.json`, '{}');
+    judge.asked(`${DEVICES}/staging/one`);
+    judge.stages(DISK);
+    disk.links.set(LINK, PUBLISHED);
+    judge.asked(PUBLISHED);
+    judge.publishes(DISK, PUBLISHED);
+    for (const path of [PUBLISHED, MAPPED]) disk.mounts.set(path, DISK);
+    judge.started(container('c1', { uid: 'uid' }), true);
+    disk.mounts.delete(MAPPED);
+    judge.unpublishes(DISK, PUBLISHED);
+    disk.mounts.clear();
+    disk.links.clear();
+    judge.unstages(DISK);
+    expect(reported()).toEqual([]);
+    for (const folder of ['publish', 'staging']) disk.folders.add(`${DEVICES}/${folder}`);
+    expect(judge.leftover).toBeUndefined();
+  });
+
+  test('that the next agent would not find is reported', () => {
+    const { judge, disk, reported } = bed(spec);
+    judge.asked(`${DEVICES}/staging/one`);
+    disk.files.set(`${DEVICES}/one/data/vol_data.json`, '{}');
+    judge.asked(PUBLISHED);
+    expect(reported()).toEqual([
+      expect.stringMatching(/^undefined: .*staging\/one: is mounted before the disk says/u),
+      expect.stringMatching(/^uid: .*publish\/one\/uid: is mounted before the disk says/u),
+    ]);
+  });
+
+  test('that a container has no access to, or that is unpublished while it is mapped, is reported', () => {
+    const { judge, disk, reported } = bed(spec);
+    judge.stages(DISK);
+    judge.publishes(DISK, PUBLISHED);
+    disk.mounts.set(PUBLISHED, DISK);
+    judge.started(container('c1', { uid: 'uid' }), true);
+    expect(reported()).toEqual([`uid: ${MAPPED}: main starts, and its volume is not mounted`]);
+    disk.mounts.set(MAPPED, DISK);
+    judge.unpublishes(DISK, PUBLISHED);
+    expect(reported()).toEqual([`uid: ${PUBLISHED}: ${DISK} is unpublished, and still mapped for the pod`]);
+  });
+
+  test('is found where its link or its folder is left', () => {
+    const { judge, disk } = bed(spec);
+    disk.folders.add(`${DEVICES}/one`);
+    expect(judge.leftover).toBe(`the folder ${DEVICES}/one is left`);
+    disk.links.set(LINK, PUBLISHED);
+    expect(judge.leftover).toBe(`the link ${LINK} is left`);
+  });
 });

@@ -41,11 +41,15 @@ export async function mapDevice({ mount }: Pick<DevicePaths, 'mount'>, device: s
   if ((await holderOf(mount)) === undefined) await losetup('-f', mount);
 }
 
-/** The link stays until mount and loop device are gone. */
+/** The link stays until mount and loop device are gone: see `unlinkDevice`. */
 export async function unmapDevice({ mount }: Pick<DevicePaths, 'mount'>): Promise<void> {
   await letGo(mount);
   await rm(mount, { force: true });
   await removeIfEmpty(dirname(mount));
+}
+
+export async function unlinkDevice({ link }: Pick<DevicePaths, 'link'>): Promise<void> {
+  await unlink(link);
 }
 
 /** While another process, such as udev, has the loop device open, the kernel keeps the mount busy. That takes a moment. */

@@ -1,11 +1,10 @@
 /** Removes the folder of a pod with its volumes, also one that an agent with another runtime has made. */
 // oxlint-disable-next-line no-restricted-imports -- reads files of the kernel
-import { readdir, readFile, readlink, unlink } from 'node:fs/promises';
+import { readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pluginFolder } from '../../policies/volumes/volume-source.ts';
 import { StateletError } from '../../../types/errors.ts';
 import type { CsiMounts } from './kinds/volume-kind.ts';
-import { unmapDevice } from './block-device.ts';
 import type { PodPaths } from './pod-paths.ts';
 import { machineDisk, type VolumeDisk } from './volume-disk.ts';
 
@@ -46,8 +45,8 @@ async function tearDown(uid: string, paths: PodPaths, { disk, csi }: VolumeRemov
 async function unmapLocalDevices(disk: VolumeDisk, paths: PodPaths): Promise<void> {
   for (const name of await disk.names(join(paths.devicesDir, pluginFolder('local')))) {
     const device = paths.device('local', name);
-    await unmapDevice(device);
-    await unlink(device.link);
+    await disk.unmapDevice(device);
+    await disk.unlinkDevice(device);
   }
 }
 

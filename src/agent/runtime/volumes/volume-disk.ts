@@ -8,8 +8,9 @@ import { draftOf, replaceFile } from '../../../system/replace-file.ts';
 import { ifThere } from '../../../system/system-errors.ts';
 import { makeMountPoint } from './kinds/volume-folder.ts';
 import { tearDownVolumes } from './kinds/volume-kinds.ts';
+import { linkDevice, mapDevice, unlinkDevice, unmapDevice } from './block-device.ts';
 import { mountedPaths, unmountBelow } from './mounter.ts';
-import { type PodPaths, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
+import { type DevicePaths, type PodPaths, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 import { removeSubPaths } from './sub-path.ts';
 
 export interface VolumeDisk {
@@ -36,6 +37,13 @@ export interface VolumeDisk {
   removeFile(path: string): Promise<void>;
   /** With all that is in it. */
   removeTree(folder: string): Promise<void>;
+  /** The link names a block device for the pod's containers. By it a later agent finds the device, so it is made before. */
+  linkDevice(paths: Pick<DevicePaths, 'link'>, device: string): Promise<void>;
+  /** Mounts the block device, and holds it. Rejects where it is none. */
+  mapDevice(paths: Pick<DevicePaths, 'mount'>, device: string): Promise<void>;
+  unmapDevice(paths: Pick<DevicePaths, 'mount'>): Promise<void>;
+  /** Once it is not mapped any more. */
+  unlinkDevice(paths: Pick<DevicePaths, 'link'>): Promise<void>;
   /** What volumes have beside their files, once nothing of the pod is mounted. */
   tearDownVolumes(paths: PodPaths): Promise<void>;
 }
@@ -65,6 +73,10 @@ export const machineDisk: VolumeDisk = {
     await rm(path, { force: true });
   },
   removeTree,
+  linkDevice,
+  mapDevice,
+  unmapDevice,
+  unlinkDevice,
   tearDownVolumes: async (paths) => {
     await removeSubPaths(paths.subPathsDir);
     await tearDownVolumes(paths);

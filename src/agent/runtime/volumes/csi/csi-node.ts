@@ -1,7 +1,6 @@
 /** Has CSI drivers publish volumes in the folders of pods. */
 import { dirname, join } from 'node:path';
 import { Subject } from 'rxjs';
-import { unlink } from 'node:fs/promises';
 import { allOrFirstFailure } from '../../../../system/promises.ts';
 import type { PodWait, VolumeWait } from '../../../policies/pod/pod-wait.ts';
 import { failedStep } from '../../../policies/volumes/claimed-volume.ts';
@@ -30,9 +29,7 @@ import { NotedWaits } from '../../node/noted-waits.ts';
 import type { CsiMounts, PodVolume, VolumeSetUp } from '../kinds/volume-kind.ts';
 import { giveVolumeToGroup } from '../kinds/volume-group.ts';
 import { machineDisk, type VolumeDisk } from '../volume-disk.ts';
-import { linkDevice, mapDevice, unmapDevice } from '../block-device.ts';
-import { makeFolder } from '../../../../system/make-folder.ts';
-import { type DevicePaths, type PodPaths, PRIVATE_FOLDER_MODE } from '../pod-paths.ts';
+import type { DevicePaths, PodPaths } from '../pod-paths.ts';
 import { subfolders } from './csi-found.ts';
 import { csiSecrets, csiTokens } from './csi-credentials.ts';
 import { CsiDriverRegistry } from './csi-driver-registry.ts';
@@ -213,8 +210,8 @@ export class CsiNode implements CsiMounts, PodWaits {
     await this.#disk.makeMountPoint(target.dataDir);
     await writeVolData(this.#disk, target.dataDir, this.#volDataOf(volume));
     if (target.device) {
-      await makeFolder(dirname(target.path), PRIVATE_FOLDER_MODE);
-      await linkDevice(target.device, target.path);
+      await this.#disk.makeFolder(dirname(target.path));
+      await this.#disk.linkDevice(target.device, target.path);
     }
     try {
       // Not aborted when the pod ends: the driver must have answered before it is asked to unpublish the volume.
@@ -226,7 +223,7 @@ export class CsiNode implements CsiMounts, PodWaits {
         await dropUnlessUncertain(this.#disk, request.targetPath, error);
       throw error;
     }
-    if (target.device) await mapDevice(target.device, target.path);
+    if (target.device) await this.#disk.mapDevice(target.device, target.path);
     else if (givesFilesToGroup(source, capabilities, object?.spec.fsGroupPolicy))
       await giveVolumeToGroup(
         request.targetPath,
@@ -277,9 +274,9 @@ export class CsiNode implements CsiMounts, PodWaits {
     const { dataDir, publishDir } = this.staged.block(name);
     const target = join(publishDir, uid);
     const data = await readVolData(this.#disk, dataDir);
-    await unmapDevice(device);
+    await this.#disk.unmapDevice(device);
     if (data !== undefined) await this.#askToUnpublish(uid, data, target);
-    await unlink(device.link);
+    await this.#disk.unlinkDevice(device);
     this.#growth.forget(target);
   }
 
