@@ -106,6 +106,13 @@ describe('before the start', () => {
     expect(it.send(NAME_GRANTED).context.delay).toBeUndefined();
   });
 
+  test.each(STARTING)('%s: a status that names the claims of the pod is not lost', (state, at) => {
+    const claims = [{ name: 'gpu', resourceClaimName: 'web-gpu-1' }];
+    const named = { ...testPod(), status: { resourceClaimStatuses: claims } };
+    const it = at().send({ type: 'SyncPodSync', pod: named });
+    expect([it.state, it.asked, it.context.pod]).toEqual([state, [], named]);
+  });
+
   test.each(STARTING)('%s: the newest version of the pod counts', (state, at) => {
     const newer = testPod({ annotations: { [CONFIG_SOURCE_ANNOTATION]: 'file', version: '2' } });
     const it = at().send(update(newer));
