@@ -37,6 +37,7 @@ interface ListedDevices {
 /** Of the checkpoint. */
 interface Entry {
   readonly PodUID: string;
+  readonly ContainerName: string;
   readonly ResourceName: string;
   readonly DeviceIDs: Readonly<Record<string, readonly string[]>>;
 }
@@ -143,7 +144,13 @@ export class DevicesJudge implements DevicesWitness {
     if (!isAwaited) this.#unknown.add(id);
     for (const resource of this.#options.resources) {
       const ids = new Set(idsOf(envs, resource));
-      if (ids.size === 0 || !isAwaited) continue;
+      if (!isAwaited) continue;
+      const written = this.#written(uid, metadata.name, resource);
+      if (written.length !== ids.size || written.some((id) => !ids.has(id)))
+        this.#options.violated(
+          uid,
+          `${metadata.name} starts with devices ${[...ids].join()} of ${resource}, and is recorded with ${written.join()}`,
+        );
       for (const other of this.#running()) {
         if (other.id === id || this.#unknown.has(other.id)) continue;
         const shared = idsOf(other.envs, resource).filter((one) => ids.has(one));
@@ -221,6 +228,15 @@ export class DevicesJudge implements DevicesWitness {
       if (said !== true_) return `the node is said to have ${said} devices of ${resource}, and has ${true_}`;
     }
     return undefined;
+  }
+
+  /** The devices that the container has by the checkpoint. */
+  #written(uid: string, container: string, resource: string): readonly string[] {
+    const { entries } = contentOf(this.#options.checkpoint());
+    const own = entries.filter(
+      (entry) => entry.PodUID === uid && entry.ContainerName === container && entry.ResourceName === resource,
+    );
+    return own.flatMap(({ DeviceIDs }) => Object.values(DeviceIDs).flat());
   }
 
   #of(resource: string): ListedDevices {

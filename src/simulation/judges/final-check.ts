@@ -163,6 +163,8 @@ function whyUnsettled(host: Host, run: AgentRun, pod: Pod): string | undefined {
   if (outdated !== undefined) return outdated;
   if (lackedObject(host, pod) !== undefined)
     return state.startsWith('Syncing') ? undefined : `lacks what it needs, and is in ${state}`;
+  if (lacksDevices(host, run, pod))
+    return state.startsWith('Syncing') ? undefined : `lacks devices, and is in ${state}`;
   if (endsForGood(pod) && !isStranded(host, uid)) return `should have run to its end, and is in ${state}`;
   if (!goesOnForever(pod)) return state.startsWith('Syncing') ? undefined : `in ${state}, and stays there`;
   if (state !== 'Syncing.Settled') return `in ${state}, and does not settle`;
@@ -176,6 +178,20 @@ function whyUnsettled(host: Host, run: AgentRun, pod: Pod): string | undefined {
     (name) => runningContainer(host, uid, name)?.resources,
     () => !hasNoExecute(host.api) && run.judges.admission.hasRoomFor(pod),
   );
+}
+
+/** As with the kubelet, a pod that was admitted while its node did not know the resource waits for devices that others have. */
+function lacksDevices({ equipment, sources }: Host, { agent }: AgentRun, pod: Pod): boolean {
+  const { containerStatuses = [], initContainerStatuses = [] } =
+    agent.statusManager.get(pod.metadata.uid) ?? {};
+  const isWaiting = [...initContainerStatuses, ...containerStatuses].some(
+    (one) => one.state?.waiting?.reason === 'CreateContainerConfigError',
+  );
+  if (!isWaiting) return false;
+  const others = sources.pods.filter(
+    ({ metadata: { uid } }) => uid !== pod.metadata.uid && isStarted(agent, uid),
+  );
+  return (equipment.devices?.judge.lacking(pod, others) ?? []).length > 0;
 }
 
 /** With such a taint the node grants no resize, as with the kubelet. It need not be a plugin's. */

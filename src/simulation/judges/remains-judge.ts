@@ -11,8 +11,9 @@ const HOUSEKEEPINGS_BETWEEN_TRIES = 30;
 export interface RemainsTruth {
   /** UIDs of the pods of which something is on the disk. */
   onDisk(): Iterable<string>;
-  /** Whether a source wants the pod, or the runtime has something of it. */
-  isInUse(uid: string): boolean;
+  isWanted(uid: string): boolean;
+  /** Whether the runtime has something of it. */
+  isInRuntime(uid: string): boolean;
   /** Whether a call to the runtime about the pod is in flight, or one to a driver about anything. */
   isAskedAbout(uid: string): boolean;
   /** Whether an agent runs that knows all sources, and whose runtime answers. */
@@ -47,7 +48,7 @@ export class RemainsJudge {
     const isForgotten =
       state === 'Terminated.Finished' && (snapshot.context.restartRequested || !this.#truth.isDesired(uid));
     // A removal that began before the pod came again may go on while the new one ends.
-    const endsWithout = state.startsWith('Terminating.') && !this.#truth.isInUse(uid);
+    const endsWithout = state.startsWith('Terminating.') && !this.#truth.isInRuntime(uid);
     if (isBeforeStart(state) || isForgotten || endsWithout) return;
     this.#violated(uid, `its folder is removed in ${state}`);
   }
@@ -71,6 +72,7 @@ export class RemainsJudge {
 
   #isOrphan(uid: string): boolean {
     const truth = this.#truth;
-    return truth.snapshot(uid) === undefined && !truth.isDesired(uid) && !truth.isInUse(uid);
+    if (truth.isWanted(uid) || truth.isInRuntime(uid)) return false;
+    return truth.snapshot(uid) === undefined && !truth.isDesired(uid);
   }
 }

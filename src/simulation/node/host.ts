@@ -228,8 +228,8 @@ export class Host {
     return new RemainsJudge(
       {
         onDisk: () => disk.keys(),
-        isInUse: (uid) =>
-          runtime.uids().includes(uid) || sources.pods.some(({ metadata }) => metadata.uid === uid),
+        isWanted: (uid) => sources.pods.some(({ metadata }) => metadata.uid === uid),
+        isInRuntime: (uid) => runtime.uids().includes(uid),
         isAskedAbout: (uid) =>
           runtime.inFlight(uid).length > 0 || this.equipment.drivers?.folder.isBusy === true,
         isAtWork: () => this.#agents.isAtWork,

@@ -102,7 +102,7 @@ export class SimulatedContainer implements ContainerTruth {
 
   /** Takes effect at once. Zero and empty values change nothing. */
   resize(resources: LinuxContainerResources): void {
-    if (!this.isRunning()) {
+    if (!this.isRunning() && this.state !== 'CONTAINER_CREATED') {
       const message = `container ${this.id} cannot be resized: it is ${this.state}`;
       throw new StateletError('FailedPrecondition', message);
     }

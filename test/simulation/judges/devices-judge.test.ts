@@ -24,13 +24,19 @@ function bed() {
     violated: (uid, what) => violations.push(`${String(uid)}: ${what}`),
   });
   judge.agentStarts();
-  const runs = (id: string, uid: string, isAwaited: boolean, ...ids: string[]) => {
+  const starts = (id: string, uid: string, isAwaited: boolean, ...ids: string[]) => {
     const made = container(id, { uid, envs: envs(...ids) });
     running.push(made);
     judge.started(made, isAwaited);
   };
+  /** Starts with the devices that are recorded for it. */
+  const runs: typeof starts = (id, uid, isAwaited, ...ids) => {
+    const entry = { PodUID: uid, ContainerName: 'main', ResourceName: GPU, DeviceIDs: { '-1': ids } };
+    disk.checkpoint = JSON.stringify({ Data: { PodDeviceEntries: [entry], RegisteredDevices: {} } });
+    starts(id, uid, isAwaited, ...ids);
+  };
   const reported = () => violations.splice(0);
-  return { judge, moment, disk, running, runs, reported };
+  return { judge, moment, disk, running, starts, runs, reported };
 }
 
 const podWith = (uid: string, count: number) => {
@@ -56,6 +62,14 @@ test('a device in two containers that run, unless no agent waited for the start 
   runs('c4', 'four', false, 'a');
   runs('c5', 'five', true, 'a');
   expect(reported()).toEqual([]);
+});
+
+test('a container that starts with other devices than the next agent would read', () => {
+  const { starts, runs, reported } = bed();
+  runs('c1', 'one', true, 'a', 'b');
+  starts('c2', 'one', true);
+  starts('c3', 'one', false);
+  expect(reported()).toEqual([`one: main starts with devices  of ${GPU}, and is recorded with a,b`]);
 });
 
 test('a device that is handed out and is not healthy, not listed, listed before, without a plugin, or twice', () => {

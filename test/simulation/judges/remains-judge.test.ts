@@ -5,7 +5,8 @@ import { RemainsJudge } from '../../../src/simulation/judges/remains-judge.ts';
 function bed() {
   const truth = {
     disk: ['uid-gone'],
-    inUse: new Set<string>(),
+    wanted: new Set<string>(),
+    inRuntime: new Set<string>(),
     desired: new Set<string>(),
     isAtWork: true,
     isAsking: false,
@@ -15,7 +16,8 @@ function bed() {
   const judge = new RemainsJudge(
     {
       onDisk: () => truth.disk,
-      isInUse: (uid) => truth.inUse.has(uid),
+      isWanted: (uid) => truth.wanted.has(uid),
+      isInRuntime: (uid) => truth.inRuntime.has(uid),
       isAskedAbout: () => truth.isAsking,
       isAtWork: () => truth.isAtWork,
       snapshot: () => truth.snapshot,
@@ -70,7 +72,8 @@ test('while no agent is at work, nothing can be removed', () => {
 });
 
 test.each([
-  ['that is in use', ({ truth }: ReturnType<typeof bed>) => truth.inUse.add('uid-gone')],
+  ['that a source wants', ({ truth }: ReturnType<typeof bed>) => truth.wanted.add('uid-gone')],
+  ['that the runtime has', ({ truth }: ReturnType<typeof bed>) => truth.inRuntime.add('uid-gone')],
   ['that the agent wants', ({ truth }: ReturnType<typeof bed>) => truth.desired.add('uid-gone')],
   [
     'that has an actor',
@@ -91,7 +94,7 @@ test.each([
   ['Terminated', 'CleaningUp'],
 ])('the folder of a pod in %s.%s must not be removed', (outer, inner) => {
   const { truth, violations, judge } = bed();
-  truth.inUse.add('uid-gone');
+  truth.inRuntime.add('uid-gone');
   truth.snapshot = snapshotIn(outer, inner);
   judge.removes('uid-gone');
   expect(violations).toEqual([`uid-gone: its folder is removed in ${outer}.${inner}`]);
@@ -108,6 +111,14 @@ test('the folder of a finished pod stays as long as the pod is wanted, and goes 
   truth.snapshot = snapshotIn('Terminated', 'Finished');
   judge.removes('uid-gone');
   expect(violations).toEqual(['uid-gone: its folder is removed in Terminated.Finished']);
+});
+
+test('a removal goes on while a pod that came again meanwhile ends, and the runtime has nothing of it', () => {
+  const { truth, violations, judge } = bed();
+  truth.wanted.add('uid-gone');
+  truth.snapshot = snapshotIn('Terminating', 'Stopping');
+  judge.removes('uid-gone');
+  expect(violations).toEqual([]);
 });
 
 test('the folder of an earlier pod of a UID goes before the pod starts, and that of an unknown pod at any time', () => {
