@@ -22,6 +22,8 @@ export interface RuntimeContainerStatus {
   /** Hash of the container's spec when it was created; undefined when the label is missing. */
   readonly hash?: string;
   readonly podSandboxId: string;
+  /** The devices with which it was created, as its annotation says; left out where there are none. */
+  readonly devices?: string;
   /** Its postStart hook counts as completed only if the agent remembers that; left out for containers of other agents, and without a hook. */
   readonly recordsHook?: true;
   /** It runs, and its postStart hook has not completed: the pod's status does not count it as started. */

@@ -22,6 +22,8 @@ const PRE_STOP_HANDLER_ANNOTATION = 'io.kubernetes.container.preStopHandler';
 export const POST_START_ANNOTATION = 'statelet.dev/post-start';
 /** The resources with which the container or sandbox was created. The runtime keeps them; the agent records later resizes. */
 export const RESOURCES_ANNOTATION = 'statelet.dev/resources';
+/** The devices with which the container was created, by resource. A container that has not started is used only with these. */
+export const DEVICES_ANNOTATION = 'statelet.dev/devices';
 const PORTS_ANNOTATION = 'io.kubernetes.container.ports';
 const GRACE_PERIOD_ANNOTATION = 'io.kubernetes.pod.terminationGracePeriod';
 const DELETION_GRACE_PERIOD_ANNOTATION = 'io.kubernetes.pod.deletionGracePeriod';

@@ -14,7 +14,12 @@ import type {
   RuntimeSandboxStatus,
 } from '../../../types/runtime-pod.ts';
 import { isAllocation } from '../resize/allocation.ts';
-import { CONTAINER_HASH_ANNOTATION, POST_START_ANNOTATION, RESOURCES_ANNOTATION } from './cri-labels.ts';
+import {
+  CONTAINER_HASH_ANNOTATION,
+  DEVICES_ANNOTATION,
+  POST_START_ANNOTATION,
+  RESOURCES_ANNOTATION,
+} from './cri-labels.ts';
 
 /** The kubelet's names for the states of CRI. */
 export const RUNTIME_STATES: Readonly<Record<ContainerStateName, RuntimeContainerState>> = {
@@ -87,6 +92,7 @@ function addresses({ network }: PodSandboxStatus): { readonly ips?: readonly str
 }
 
 function containerView(container: ContainerStatus): RuntimeContainerStatus {
+  const devices = container.annotations[DEVICES_ANNOTATION];
   return {
     id: container.id,
     name: container.metadata.name,
@@ -103,6 +109,7 @@ function containerView(container: ContainerStatus): RuntimeContainerStatus {
     hash: container.annotations[CONTAINER_HASH_ANNOTATION],
     podSandboxId: container.podSandboxId,
     ...(container.annotations[POST_START_ANNOTATION] !== undefined && { recordsHook: true }),
+    ...(devices !== undefined && { devices }),
     ...givenResources(container),
     ...(container.user && { user: container.user }),
     ...particularMounts(container),

@@ -16,6 +16,7 @@ import { podLimits, textsOf } from '../../policies/pod/resources.ts';
 import type { TopologyHint, TopologyHints } from '../../policies/topology/topology-hint.ts';
 import type { PluginResources } from '../../policies/node/machine-resources.ts';
 import type { ContainerAdditions } from '../../policies/cri/container-config.ts';
+import { DEVICES_ANNOTATION } from '../../policies/cri/cri-labels.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { Container, ContainerStatus, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
@@ -242,7 +243,12 @@ export class DeviceManager implements HintProvider {
     if (this.#unwritten.has(uid)) await this.#writeFor(uid);
     for (const [resource, count] of requests)
       if (count > 0) await this.#preStart(uid, container.name, resource);
-    return containerDevices(this.#records.of(uid, container.name).flatMap(({ answer }) => answer ?? []));
+    const held = this.#heldBy(uid, container.name);
+    const added = containerDevices(held.flatMap(({ answer }) => answer ?? []));
+    if (held.length === 0) return added;
+    const names = held.map(({ resource, ids }) => [resource, ids.toSorted()] as const);
+    const text = JSON.stringify(Object.fromEntries(names.toSorted()));
+    return { ...added, annotations: { ...added.annotations, [DEVICES_ANNOTATION]: text } };
   }
 
   /** For a pod that runs and has no record of its devices. If this fails, the next try chooses devices again. */

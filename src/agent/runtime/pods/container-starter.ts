@@ -6,6 +6,7 @@ import {
   decideBackOff,
   keepBackOffEntry,
 } from '../../policies/pod-actions/back-off.ts';
+import { DEVICES_ANNOTATION } from '../../policies/cri/cri-labels.ts';
 import { containerHash, containerStatusByName } from '../../policies/pod-actions/restart.ts';
 import type { StartFailure } from '../../policies/status/container-state.ts';
 import { podText } from '../../policies/pod/pod-kinds.ts';
@@ -203,7 +204,7 @@ export class ContainerStarter {
     });
   }
 
-  /** Resolves to the id when the container runs; to undefined if it could not be started and has been removed. */
+  /** Resolves to the id when the container runs; to undefined if it could not be used and has been removed. */
   async #startAsMade(
     request: StartRequest,
     made: RuntimeContainerStatus,
@@ -214,6 +215,11 @@ export class ContainerStarter {
     const { pod, podStatus, sandboxConfig } = request;
     const { id } = made;
     const config = await this.#config(request, made.restartCount, image, signal);
+    // Another container may have the devices that it was created with.
+    if (made.devices !== config.annotations[DEVICES_ANNOTATION]) {
+      await this.#discard(podStatus, made);
+      return undefined;
+    }
     node.reused(pod.metadata, id, config, sandboxConfig.logDirectory);
     try {
       await gate.pass(RANK.container, signal, () => this.#startCreated(request, id, made.restartCount));
@@ -226,10 +232,14 @@ export class ContainerStarter {
       // An earlier start may be under way or have ended: the state will show it soon.
       const isUnusable = state === 'CONTAINER_CREATED' && kindOfCause(error) === 'FailedPrecondition';
       if (state !== undefined && !isUnusable) throw this.#soon('RunContainerError', error);
-      await node.removing(podStatus, made);
-      await runtime.removeContainer(id);
+      await this.#discard(podStatus, made);
       return undefined;
     }
+  }
+
+  async #discard(podStatus: RuntimePodStatus, instance: RuntimeContainerStatus): Promise<void> {
+    await this.#parts.node.removing(podStatus, instance);
+    await this.#parts.runtime.removeContainer(instance.id);
   }
 
   /**
@@ -242,7 +252,6 @@ export class ContainerStarter {
     podStatus,
     sandboxId,
   }: StartRequest): Promise<RuntimeContainerStatus | undefined> {
-    const { runtime, node } = this.#parts;
     const instances = podStatus.containers.filter(({ name }) => name === container.name);
     const unstarted = instances.filter(({ state }) => state === 'created');
     const attempts = instances
@@ -254,11 +263,7 @@ export class ContainerStarter {
         hash === containerHash(container) &&
         restartCount > Math.max(-1, ...attempts),
     );
-    for (const instance of unstarted) {
-      if (instance === usable) continue;
-      await node.removing(podStatus, instance);
-      await runtime.removeContainer(instance.id);
-    }
+    for (const instance of unstarted) if (instance !== usable) await this.#discard(podStatus, instance);
     return usable;
   }
 

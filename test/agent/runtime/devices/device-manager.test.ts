@@ -226,6 +226,7 @@ test('the next agent knows which container has which device, and gives none of t
   expect([...held(next.devices, 'p1'), ...held(next.devices, 'p2')].toSorted()).toEqual(['a', 'b', 'c']);
   expect(await next.devices.additions(pod('p1', 2), pod('p1', 2).spec.containers[0]!)).toMatchObject({
     envs: [{ key: 'IDS', value: held(first.devices, 'p1').join() }],
+    annotations: { 'statelet.dev/devices': JSON.stringify({ [GPU]: held(first.devices, 'p1').toSorted() }) },
   });
   await next.topology.release('p1');
   expect(JSON.parse(readFileSync(join(folder, FILE), 'utf8'))).toMatchObject({

@@ -113,6 +113,22 @@ describe('a container that was created and not started, as the agent died or the
     expect(told).toEqual([expect.stringMatching(/^reused /u)]);
   });
 
+  test('is removed, and another one is created, if it was made with other devices', async () => {
+    const it = await unstarted();
+    const starter = newStarter();
+    const annotations = { 'statelet.dev/devices': '{"example.com/nic":["nic-1"]}' };
+    const node = processNode({ hostIPs: ['127.0.0.1'], podLogsDir: join(bed.rootDir, 'pods') });
+    const container: PodNode['container'] = async (request) => {
+      const config = await node.container(request);
+      return { ...config, annotations: { ...config.annotations, ...annotations } };
+    };
+    const failure = await it.start(newStarter(unanswered, { container }));
+    expect(failure?.reason).toBe('RunContainerError');
+    expect(await it.containers()).toEqual(['1 created']);
+    expect(await it.start(starter)).toBeUndefined();
+    expect(await it.containers()).toEqual(['2 running']);
+  });
+
   test('counts as started if the late start was carried out first', async () => {
     const it = await unstarted();
     const startContainer = async (id: string) => {
