@@ -65,8 +65,6 @@ const REJECTED = {
 const FIRST_SEEN = { actions: ['recordUpdate'], target: 'AwaitingRuntime' } as const;
 const ASKS_AGAIN = { actions: ['recordUpdate'], target: 'Admitting' } as const;
 const KEEPS_WAITING = { actions: ['recordUpdate'] } as const;
-/** The status of the pod has changed at the API server: it may name claims that were made for the pod. */
-const LEARNS_STATUS = { guard: 'bringsPod', actions: ['recordUpdate'] } as const;
 const DRAINS = {
   guard: 'updateEndsPod',
   actions: ['recordUpdate', 'recordTermination'],
@@ -85,7 +83,6 @@ export const podMachine = setup({
   },
   guards: {
     updateEndsPod: ({ event }) => 'pod' in event && event.pod !== undefined && isEnding(event.pod),
-    bringsPod: ({ event }) => 'pod' in event && event.pod !== undefined,
     hadRunToItsEnd: ({ context, event }) =>
       'pod' in event && isTerminalPhase(event.pod?.status?.phase) && context.runtimeHolds !== 'running',
     endsUnseenByRuntime: ({ context, event }) =>
@@ -168,7 +165,8 @@ export const podMachine = setup({
           on: {
             SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
             SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
-            SyncPodSync: LEARNS_STATUS,
+            // It may bring a status that names claims which were made for the pod.
+            SyncPodSync: KEEPS_WAITING,
             SyncPodKill: [
               {
                 description: 'Rule 11',
