@@ -10,6 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { STATE_ANNOTATION } from '../../src/agent/server/routes/local-routes.ts';
 import {
   containerOf,
+  environOf,
   isRunning,
   processTable,
   type ProcessIdentity,
@@ -468,7 +469,16 @@ export function mainProcesses(pod: Pod, container = 'main'): readonly ProcessIde
   const id = containerStatus(pod, container)?.containerID?.replace('statelet://', '');
   if (id === undefined) return [];
   return processTable()
-    .filter(({ pid, sessionId }) => pid === sessionId && containerOf(pid) === id)
+    .filter(({ pid, sessionId }) => pid === sessionId && containerOfLeader(pid) === id)
     .toSorted((a, b) => a.startTicks - b.startTicks)
     .map(({ pid, startTicks }) => ({ pid, startTicks }));
+}
+
+const EXEC_TRIES = 20;
+
+/** While a process becomes another program (execve), the kernel shows no environment of it: that takes a moment, and has no event. */
+function containerOfLeader(pid: number): string | undefined {
+  for (let tries = 0; tries < EXEC_TRIES && environOf(pid) === ''; tries++)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+  return containerOf(pid);
 }
