@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { STATE_ANNOTATION } from '../../src/agent/server/routes/local-routes.ts';
 import {
-  containerOf,
+  containerIn,
   environOf,
   isRunning,
   processTable,
@@ -478,7 +478,10 @@ const EXEC_TRIES = 20;
 
 /** While a process becomes another program (execve), the kernel shows no environment of it: that takes a moment, and has no event. */
 function containerOfLeader(pid: number): string | undefined {
-  for (let tries = 0; tries < EXEC_TRIES && environOf(pid) === ''; tries++)
+  let environ = environOf(pid);
+  for (let tries = 0; tries < EXEC_TRIES && environ === ''; tries++) {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
-  return containerOf(pid);
+    environ = environOf(pid);
+  }
+  return containerIn(environ);
 }

@@ -141,11 +141,17 @@ export class DevicesJudge implements DevicesWitness {
   /** `isAwaited`: whether the agent that asked for the start still waits for it. */
   started(container: ContainerTruth, isAwaited: boolean): void {
     const { id, uid, envs, metadata } = container;
-    if (!isAwaited) this.#unknown.add(id);
+    if (!isAwaited) {
+      this.#unknown.add(id);
+      return;
+    }
+    const { entries } = contentOf(this.#options.checkpoint());
+    const own = entries.filter(
+      ({ PodUID, ContainerName }) => PodUID === uid && ContainerName === metadata.name,
+    );
     for (const resource of this.#options.resources) {
       const ids = new Set(idsOf(envs, resource));
-      if (!isAwaited) continue;
-      const written = this.#written(uid, metadata.name, resource);
+      const written = writtenIds(own, resource);
       if (written.length !== ids.size || written.some((id) => !ids.has(id)))
         this.#options.violated(
           uid,
@@ -170,19 +176,15 @@ export class DevicesJudge implements DevicesWitness {
   lacking(pod: Pod, others: readonly Pod[]): readonly string[] {
     const counted = new Set([pod, ...others].map(({ metadata }) => metadata.uid));
     const { entries } = contentOf(this.#options.checkpoint());
-    const idsWritten = (resource: string, isOf: (uid: string) => boolean) =>
-      entries
-        .filter(({ PodUID, ResourceName }) => ResourceName === resource && isOf(PodUID))
-        .flatMap(({ DeviceIDs }) => Object.values(DeviceIDs).flat());
+    const own = entries.filter(({ PodUID }) => PodUID === pod.metadata.uid);
+    const uncounted = entries.filter(({ PodUID }) => !counted.has(PodUID));
     return this.#options.resources.filter((resource) => {
       const wanted = podCount(pod, resource);
       const healthy = this.#of(resource).healthy ?? new Set();
       const held = others.reduce((sum, other) => sum + podCount(other, resource), 0);
-      const left = new Set(idsWritten(resource, (uid) => !counted.has(uid))).size;
+      const left = new Set(writtenIds(uncounted, resource)).size;
       // As with the kubelet, a pod gets no other devices in place of its broken ones.
-      const hasBroken = idsWritten(resource, (uid) => uid === pod.metadata.uid).some(
-        (id) => !healthy.has(id),
-      );
+      const hasBroken = writtenIds(own, resource).some((id) => !healthy.has(id));
       return wanted > 0 && (hasBroken || held + left + wanted > healthy.size);
     });
   }
@@ -230,15 +232,6 @@ export class DevicesJudge implements DevicesWitness {
     return undefined;
   }
 
-  /** The devices that the container has by the checkpoint. */
-  #written(uid: string, container: string, resource: string): readonly string[] {
-    const { entries } = contentOf(this.#options.checkpoint());
-    const own = entries.filter(
-      (entry) => entry.PodUID === uid && entry.ContainerName === container && entry.ResourceName === resource,
-    );
-    return own.flatMap(({ DeviceIDs }) => Object.values(DeviceIDs).flat());
-  }
-
   #of(resource: string): ListedDevices {
     return this.#listed.get(resource) ?? UNKNOWN;
   }
@@ -261,6 +254,12 @@ export class DevicesJudge implements DevicesWitness {
 function idsOf(envs: readonly KeyValue[], resource: string): readonly string[] {
   const value = envs.find(({ key }) => key === `${DEVICES_VARIABLE}${resource}`)?.value ?? '';
   return value === '' ? [] : value.split(',');
+}
+
+function writtenIds(entries: readonly Entry[], resource: string): readonly string[] {
+  return entries
+    .filter(({ ResourceName }) => ResourceName === resource)
+    .flatMap(({ DeviceIDs }) => Object.values(DeviceIDs).flat());
 }
 
 function countOf(container: Pick<Container, 'resources'> | undefined, resource: string): number {
