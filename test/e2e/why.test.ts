@@ -15,6 +15,7 @@ afterEach(async () => bed.cleanUp());
 
 const file = (name: string) => join(bed.manifestDir, name);
 const ask = (...args: string[]) => statelet('why', '--root-dir', bed.rootDir, ...args);
+const timeline = (...args: string[]) => statelet('timeline', '--root-dir', bed.rootDir, ...args);
 
 async function answer(pod: string, wanted: RegExp): Promise<string> {
   let last = '';
@@ -64,7 +65,11 @@ test('without a daemon, from what the last one has recorded', async () => {
   await daemon.running('web');
   await daemon.running('gone');
   rmSync(file('gone.json'));
-  await answer('gone', /not come back/);
+  // The record is written some time after the running daemon knows of the end.
+  await waitFor(async () => (await timeline('gone')).stdout.includes('→ Terminated'), {
+    what: 'the record of the end',
+    pauseMs: 100,
+  });
   expect(await daemon.end('SIGKILL')).toBe('SIGKILL');
   const [gone, web] = [await ask('gone'), await ask('web')];
   expect(gone.stdout).toMatch(
