@@ -44,7 +44,7 @@ export class DeviceAllocator {
       const choice = this.#choose(pod, { container: container.name, resource, count, numaNodes });
       if (choice.kind === 'refused') throw new StateletError('ResourceExhausted', choice.problem);
       if (choice.kind === 'held') continue;
-      const ids = choice.kind === 'chosen' ? choice.ids : withPreferred(choice.question, []);
+      const ids = chosenIds(choice, []);
       this.#record(pod, { container: container.name, resource, ids, answer: undefined, numaNodes });
     }
   }
@@ -97,9 +97,21 @@ export class DeviceAllocator {
   ): readonly string[] {
     if (choice.kind === 'refused') throw new StateletError('ResourceExhausted', choice.problem);
     if (choice.kind === 'held') return reserved.ids;
-    const ids = choice.kind === 'chosen' ? choice.ids : withPreferred(choice.question, preferred);
+    const ids = chosenIds(choice, preferred);
     this.#record(pod, { ...reserved, ids });
+    this.#reuseInstead(pod, reserved, new Set(ids));
     return ids;
+  }
+
+  /** Containers that were to reuse what the container does not get any more reuse what it gets, so that the pod holds no more than it needs. */
+  #reuseInstead(pod: Pod, { resource, ids }: DeviceRecord, exchanged: ReadonlySet<string>): void {
+    const lost = new Set(ids.filter((id) => !exchanged.has(id)));
+    for (const later of this.#parts.records.setAside(pod.metadata.uid, resource)) {
+      if (!later.ids.some((id) => lost.has(id))) continue;
+      const choice = this.#chooseAgain(pod, later);
+      if (choice.kind === 'chosen' || choice.kind === 'open')
+        this.#record(pod, { ...later, ids: chosenIds(choice, []) });
+    }
   }
 
   /** As if nothing were set aside for the container. */
@@ -139,6 +151,12 @@ export class DeviceAllocator {
     const { stock, records } = this.#parts;
     records.set(pod.metadata.uid, record, stock.devices(record.resource) ?? new Map());
   }
+}
+
+type ChosenDevices = Exclude<DeviceChoice, { readonly kind: 'held' | 'refused' }>;
+
+function chosenIds(choice: ChosenDevices, preferred: readonly string[]): readonly string[] {
+  return choice.kind === 'chosen' ? choice.ids : withPreferred(choice.question, preferred);
 }
 
 async function askPreference(

@@ -56,6 +56,11 @@ export class DeviceManager implements HintProvider {
   readonly #life = new AbortController();
   /** UIDs of pods whose devices may differ from the checkpoint's. */
   readonly #unwritten = new Set<string>();
+  /**
+   * By resource that a plugin served, its devices when their health was last reported. A plugin that takes the place of another one has
+   * connected before it lists its devices.
+   */
+  readonly #reported = new Map<string, Devices>();
   #view: DeviceHolders = { pods: () => [], isPodTerminated: () => false };
 
   /** Reads what a former agent has written. */
@@ -312,15 +317,24 @@ export class DeviceManager implements HintProvider {
 
   #change(resource: string, change: () => void): void {
     if (!this.#stock.has(resource)) return;
-    const before = this.#stock.servedDevices(resource);
     change();
-    const after = this.#stock.servedDevices(resource);
-    const ids = new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])]);
-    const changed = [...ids].filter((id) => before?.get(id)?.isHealthy !== after?.get(id)?.isHealthy);
     this.#writeLater();
-    const holders = this.#records.holders(resource, new Set(changed));
+    const holders = this.#holdersOfChanged(resource);
     if (holders.length > 0) this.healthChanges.next(holders);
     this.changes.next();
+  }
+
+  /** UIDs of the pods with devices whose health differs from what was last reported. */
+  #holdersOfChanged(resource: string): readonly string[] {
+    const before = this.#reported.get(resource);
+    const after = this.#stock.servedDevices(resource);
+    if (after === undefined) this.#reported.delete(resource);
+    else this.#reported.set(resource, after);
+    if (before === undefined || after === undefined)
+      return before === after ? [] : this.#records.holders(resource);
+    const ids = [...before.keys(), ...after.keys()];
+    const changed = ids.filter((id) => before.get(id)?.isHealthy !== after.get(id)?.isHealthy);
+    return this.#records.holders(resource, new Set(changed));
   }
 
   #write(): Promise<void> {

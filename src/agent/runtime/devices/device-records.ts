@@ -34,6 +34,13 @@ export class DeviceRecords {
     return (this.#pods.get(uid) ?? []).some(({ answer }) => answer === undefined);
   }
 
+  /** Devices of the resource for which the plugin has not answered `Allocate` yet. */
+  setAside(uid: string, resource: string): readonly DeviceRecord[] {
+    return (this.#pods.get(uid) ?? []).filter(
+      (record) => record.answer === undefined && record.resource === resource,
+    );
+  }
+
   /** What the container has, and what is set aside for it. */
   of(uid: string, container: string): readonly DeviceRecord[] {
     return (this.#pods.get(uid) ?? []).filter((record) => record.container === container);
@@ -79,10 +86,11 @@ export class DeviceRecords {
     return new Map(Array.from(names, (name) => [name, this.allocated(name).size]));
   }
 
-  /** The UIDs of the pods that hold one of these. */
-  holders(resource: string, ids: ReadonlySet<string>): readonly string[] {
+  /** The UIDs of the pods that hold one of these devices, or any of the resource. */
+  holders(resource: string, ids?: ReadonlySet<string>): readonly string[] {
     const held = this.#all().filter(
-      ([, record]) => record.resource === resource && record.ids.some((id) => ids.has(id)),
+      ([, record]) =>
+        record.resource === resource && (ids === undefined || record.ids.some((id) => ids.has(id))),
     );
     return [...new Set(held.map(([uid]) => uid))];
   }

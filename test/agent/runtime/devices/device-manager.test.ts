@@ -43,7 +43,7 @@ function bed(more: Partial<DevicePlugin> = {}, ids = ['a', 'b', 'c'], file = che
     providers: [devices],
   });
   const admit = (pod: Pod, signal = new AbortController().signal) => topology.admit(pod, signal);
-  return { devices, topology, admit };
+  return { devices, topology, admit, plugin };
 }
 
 function pod(uid: string, count: number, init?: { readonly restartPolicy?: 'Always' }): Pod {
@@ -78,6 +78,21 @@ test('a container uses what an init container leaves, and not what a sidecar kee
   expect(held(devices, 'once')).toEqual(held(devices, 'once', 'init'));
   await admit(pod('side', 1, { restartPolicy: 'Always' }));
   expect([...held(devices, 'side'), ...held(devices, 'side', 'init')].toSorted()).toEqual(['b', 'c']);
+});
+
+test('a container that is to reuse devices of an init container does so also if the plugin prefers others for that one', async () => {
+  const asked = Promise.withResolvers<undefined>();
+  const allocate = (_: readonly string[], signal: AbortSignal) => {
+    asked.resolve(undefined);
+    return unlessAborted(new Promise<never>(() => undefined), signal);
+  };
+  const { devices, admit } = bed({ allocate, preferred: () => Promise.resolve(['c']) });
+  const stop = new AbortController();
+  const waiting = admit(pod('p1', 1, {}), stop.signal);
+  await asked.promise;
+  expect(devices.heldCounts().get(GPU)).toBe(1);
+  stop.abort(new Error('deleted'));
+  await waiting;
 });
 
 test('a pod that is withdrawn while its plugin hangs, or after its plugin has refused, leaves its devices to others', async () => {
@@ -131,6 +146,27 @@ test('a device that was reserved for an attempt which was aborted is chosen agai
   expect(await admit(pod('p1', 1))).toBeUndefined();
   await hung;
   expect(held(devices, 'p1')).toEqual(['b']);
+});
+
+test('pods hear when the health of their devices changes, also by a plugin that replaces another and lists others', async () => {
+  const { devices, admit, plugin } = bed();
+  for (const uid of ['p1', 'p2']) await admit(pod(uid, 1));
+  const [first = '', second = ''] = ['p1', 'p2'].flatMap((uid) => held(devices, uid));
+  const heard: (readonly string[])[] = [];
+  devices.healthChanges.subscribe((uids) => heard.push(uids));
+  const list = (...healthy: string[]) =>
+    devices.listed(GPU, deviceList(healthy.map((ID) => ({ ID, health: 'Healthy' }))).devices);
+  list(first, second);
+  devices.connected(GPU, plugin);
+  expect(heard).toEqual([]);
+  list(second);
+  expect(heard).toEqual([['p1']]);
+  devices.connected(GPU, plugin);
+  devices.gone(GPU);
+  devices.gone(GPU);
+  expect(heard).toEqual([['p1'], ['p1', 'p2']]);
+  list(first, second);
+  expect(heard).toEqual([['p1'], ['p1', 'p2'], ['p1', 'p2']]);
 });
 
 test('a container that starts waits for PreStartContainer of its plugin, and for nothing afterwards; both are reported at once', async () => {
