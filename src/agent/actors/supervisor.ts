@@ -86,6 +86,7 @@ export class Supervisor {
     });
     const room = new RoomArbiter(context, {
       ...parts,
+      onAdmitted: (uid) => this.#resizes.admitted(uid),
       onPromiseOver: (uid) => this.#resizes.promiseOver(uid),
     });
     const starts = new PodStarts({ removal, room, loop });

@@ -121,6 +121,11 @@ export class PodResizes {
     this.#retry(this.#pending, trigger, except);
   }
 
+  /** A resize that came while the room for the pod was judged is decided now. */
+  admitted(uid: string): void {
+    if (this.#pending.includes(uid)) this.#retry([uid], 'pods_added');
+  }
+
   /** The room of a preemption is not reserved for this pod any more. */
   promiseOver(uid: string): void {
     const others = this.#pending.filter((other) => other !== uid);
@@ -173,6 +178,8 @@ export class PodResizes {
     const allocation = this.#allocationOf(uid);
     if (pod === undefined || allocation === undefined || registry.isPodTerminationRequested(uid))
       return false;
+    // It gets the room for what was granted before.
+    if (room.isJudged(uid)) return true;
     const before = states.conditionsOf(uid);
     const { resized, conditions } = states.decide(pod, allocation, () => this.#refusal(pod));
     if (resized) {

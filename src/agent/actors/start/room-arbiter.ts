@@ -30,6 +30,8 @@ export interface RoomArbiterParts {
   readonly freshNodeFacts?: () => Promise<NodeFacts>;
   /** Of victims that are otherwise equal, lower priority goes first. The kubelet does not look at it. */
   readonly preemptionLowerPriorityFirst: boolean;
+  /** The pod has got its place. */
+  readonly onAdmitted?: (uid: string) => void;
   /** Room that was being made for this pod is not reserved for it any more. */
   readonly onPromiseOver?: (uid: string) => void;
 }
@@ -111,6 +113,11 @@ export class RoomArbiter {
         (known) => this.#requests.isAwaited(request) && this.#judge(request, isRunning, known),
       );
     else this.#judge(request, isRunning, rejection);
+  }
+
+  /** Whether the pod has asked for its place, and has no answer yet. */
+  isJudged(uid: string): boolean {
+    return this.#requests.isJudged(uid);
   }
 
   /** The pod as it was admitted, or resized since; undefined for a pod that has no place. */
@@ -248,6 +255,7 @@ export class RoomArbiter {
     this.#requests.served(uid);
     this.#shortages.delete(uid);
     answer({ type: 'ADMITTED' });
+    this.#parts.onAdmitted?.(uid);
   }
 
   #short({ pod, answer }: RoomRequest, shortage: Rejection): void {

@@ -73,16 +73,19 @@ export class RoomRequests {
     return { ...request, pod };
   }
 
+  /** Whether the pod has asked, and has no answer yet. */
+  isJudged(uid: string): boolean {
+    return this.#latest.has(uid) && this.#isStarting(uid, 'Admitting');
+  }
+
   /** UIDs of the pods that wait for room: the most important first, then the one that has waited longest. */
   waiting(): readonly string[] {
-    const waiting = [...this.#latest.keys()].filter(
-      (uid) =>
-        this.#registry
-          .get(uid)
-          ?.actor.getSnapshot()
-          .matches({ Syncing: { Starting: 'AwaitingRoom' } }) === true,
-    );
+    const waiting = [...this.#latest.keys()].filter((uid) => this.#isStarting(uid, 'AwaitingRoom'));
     const priorityOf = (uid: string) => this.#registry.podOf(uid)?.spec.priority ?? 0;
     return waiting.sort((a, b) => priorityOf(b) - priorityOf(a));
+  }
+  #isStarting(uid: string, state: 'Admitting' | 'AwaitingRoom'): boolean {
+    const snapshot = this.#registry.get(uid)?.actor.getSnapshot();
+    return snapshot?.matches({ Syncing: { Starting: state } }) === true;
   }
 }

@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Rejection } from '../../../../src/agent/policies/admission/rejection.ts';
+import { allocationFromPod } from '../../../../src/agent/policies/resize/allocation.ts';
 import type { PodNode } from '../../../../src/agent/runtime/node/pod-node.ts';
 import { openProcessNode } from '../../../../src/embedded/process-node.ts';
 import type { Container, Pod, PodSpec } from '../../../../src/types/kubernetes.ts';
+import type { PodAllocation } from '../../../../src/types/runtime-pod.ts';
 import { nodeOf } from '../../../support/admission.ts';
 import { apiPod, startAgent, staticPod, type TestAgent } from '../../../support/agent.ts';
 import { STUBBORN } from '../../../support/stubborn.ts';
@@ -78,21 +80,42 @@ async function startWithDevice(
 }
 
 /** On a node that grants resizes, and whose runtime does not carry them out. */
-async function startResizing(allocatable: Readonly<Record<string, string>>): Promise<void> {
+async function openResizing(
+  allocatable: Readonly<Record<string, string>>,
+  { rootDir, sources, before, admit, allocation = () => undefined }: Resizing = {},
+): Promise<void> {
   const resizer = {
-    allocation: () => undefined,
+    allocation,
     allocate: () => Promise.resolve(),
     refusal: () => undefined,
     resize: () => Promise.resolve('the runtime does not answer'),
   };
   agent = await startAgent({
+    rootDir,
+    sources,
     nodeFacts: nodeOf(allocatable),
-    openNode: (...given) => {
+    openNode: async (...given) => {
       const parts = openProcessNode(...given);
-      return Promise.resolve({ ...parts, node: { ...parts.node, resizer } });
+      await before?.(parts.runtime);
+      return { ...parts, node: { ...parts.node, ...(admit && { admit }), resizer } };
     },
   });
+}
+
+async function startResizing(allocatable: Readonly<Record<string, string>>): Promise<void> {
+  await openResizing(allocatable);
   agent.ready();
+}
+
+interface Resizing {
+  /** Of an agent before. */
+  readonly rootDir?: string;
+  readonly sources?: readonly string[];
+  /** Called before the agent looks at the runtime. */
+  readonly before?: (runtime: TestAgent['runtime']) => Promise<void>;
+  readonly admit?: PodNode['admit'];
+  /** What an agent before has granted. */
+  readonly allocation?: (uid: string) => PodAllocation | undefined;
 }
 
 const runs = (name: string) => agent.until(uidOf(name), 'Syncing.Settled');
@@ -448,4 +471,41 @@ test('a resize for which there is no room is deferred, and granted once another 
   agent.remove(ordinary('other', '1'));
   await waitFor(() => hasCondition('PodResizeInProgress'), { what: 'the resize to be granted' });
   expect(hasCondition('PodResizePending')).toBe(false);
+});
+
+test('a resize that comes while the next agent judges the room for a pod counts as soon as the pod is admitted', async () => {
+  const small = fromFile('web', '500m', { container: { command: ['true'] } });
+  await startResizing({ pods: '10', cpu: '2' });
+  agent.add(small);
+  await waitFor(
+    async () => (await agent.runtime.listContainers()).some(({ state }) => state === 'CONTAINER_EXITED'),
+    { what: 'the container to end' },
+  );
+  await agent.detach();
+  const asked = Promise.withResolvers<undefined>();
+  const judged = Promise.withResolvers<undefined>();
+  await openResizing(
+    { pods: '10', cpu: '2' },
+    {
+      rootDir: agent.rootDir,
+      sources: ['file', 'api'],
+      before: async (runtime) => {
+        for (const { id } of await runtime.listPodSandbox()) await runtime.stopPodSandbox(id);
+      },
+      allocation: () => allocationFromPod(small),
+      admit: ({ metadata: { uid } }) => {
+        if (uid !== uidOf('web')) return undefined;
+        asked.resolve(undefined);
+        return judged.promise;
+      },
+    },
+  );
+  agent.add(fromFile('web', '1500m', { container: { command: ['true'] } }));
+  agent.ready();
+  await asked.promise;
+  // Resizes are granted from now on.
+  agent.supervisor.send({ type: 'SOURCE_SEEN', source: 'api' });
+  judged.resolve(undefined);
+  await waitFor(() => agent.supervisor.reserved.amount('cpu') > 0, { what: 'web to be admitted' });
+  expect(agent.supervisor.reserved.amount('cpu')).toBe(1500);
 });
