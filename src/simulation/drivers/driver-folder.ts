@@ -28,6 +28,8 @@ export class DriverFolder {
   /** By the socket. */
   readonly #sockets = new Map<string, DriverProcess>();
   readonly #underWay = new Map<DriverService, Set<string>>();
+  /** The calls that the present agent awaits. */
+  readonly #awaited = new Set<Promise<unknown>>();
   readonly #ordinals = new Map<string, number>();
   /** Since when the agent has registered them, Unix ms. */
   readonly #registered = new Map<DriverProcess, number>();
@@ -38,9 +40,9 @@ export class DriverFolder {
     for (const service of options.services) this.#appears(service);
   }
 
-  /** Whether a driver works on a call. A removal that waits for it may last as long as the call. */
+  /** Whether the agent awaits a driver, or a driver works on a call of an earlier agent. A removal that waits for it may last as long. */
   get isBusy(): boolean {
-    return [...this.#underWay.values()].some((subjects) => subjects.size > 0);
+    return this.#awaited.size > 0 || [...this.#underWay.values()].some((subjects) => subjects.size > 0);
   }
 
   isThere(service: DriverService): boolean {
@@ -65,11 +67,12 @@ export class DriverFolder {
   watchedBy(watcher: Watcher): void {
     this.#watcher = watcher;
     this.#registered.clear();
+    this.#awaited.clear();
     for (const process of this.#there.values()) this.#registers(process);
   }
 
   connect(socket: string, clock: Clock): GrpcLink {
-    return linkTo(this.#sockets.get(socket), clock);
+    return linkTo(this.#sockets.get(socket), clock, this.#awaited);
   }
 
   #appears(service: DriverService): void {

@@ -165,8 +165,12 @@ export class DriverProcess {
   }
 }
 
-/** The connection of one agent. `clock`: the agent's; nothing is answered once the agent is dead. */
-export function linkTo(process: DriverProcess | undefined, clock: Clock): GrpcLink {
+/** The connection of one agent. `clock`: the agent's; nothing is answered once the agent is dead. `awaited`: its calls whose end it awaits. */
+export function linkTo(
+  process: DriverProcess | undefined,
+  clock: Clock,
+  awaited: Set<Promise<unknown>>,
+): GrpcLink {
   const closed = new AbortController();
   const gone = () => new StateletError('Unavailable', 'nothing listens there');
   const asked = <T>(
@@ -185,11 +189,16 @@ export function linkTo(process: DriverProcess | undefined, clock: Clock): GrpcLi
     });
   const isThere = () => process?.isAlive === true;
   return {
-    call: (method, request, signal) =>
-      asked(signal, (answer) => {
+    call: (method, request, signal) => {
+      const call = asked<never>(signal, (answer) => {
         if (process?.isAlive !== true) answer(gone());
         else process.call(method.name, request, (error, value) => answer(error, value as never));
-      }),
+      });
+      const over = () => awaited.delete(call);
+      awaited.add(call);
+      call.then(over, over);
+      return call;
+    },
     watch: (_, __, { signal }) =>
       asked<undefined>(signal, (answer) => answer(new StateletError('Unimplemented', 'it tells nothing'))),
     connect: (signal) => asked<undefined>(signal, (answer) => answer(isThere() ? undefined : gone())),

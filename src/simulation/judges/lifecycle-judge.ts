@@ -64,6 +64,7 @@ export class LifecycleJudge {
     this.#checkOrder(progress, snapshot);
     this.#names.onSnapshot(progress, snapshot);
     progress.state = stateName(snapshot.value);
+    progress.hasSpec ||= snapshot.context.pod !== undefined;
     progress.hasStarted ||= progress.state === 'Syncing.Working';
     this.#checkGrace(progress, snapshot);
     this.#checkOrders(progress, snapshot);
@@ -83,9 +84,10 @@ export class LifecycleJudge {
     return isTerminated(this.#latest.get(uid)?.state ?? '');
   }
 
-  /** Whether the agent ends the pod, and has not finished that. */
+  /** Whether the agent ends the pod, and has not finished that. What comes late of a pod that has ended already does not count. */
   isEnding(uid: string): boolean {
-    return isEndingState(this.#latest.get(uid)?.state ?? '');
+    const { state = '', hasSpec = false } = this.#latest.get(uid) ?? {};
+    return hasSpec && isEndingState(state);
   }
 
   /** Whether an abandoned call has started something of the pod that no effect has had the chance to see. */

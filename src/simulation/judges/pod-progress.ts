@@ -13,6 +13,8 @@ export interface PodProgress {
   graceSeconds: number;
   /** `Syncing.Working`. */
   state: string;
+  /** The agent has got its spec. False: only the runtime has the pod. */
+  hasSpec: boolean;
   /** It was allowed to start. */
   hasStarted: boolean;
   readonly orders: EndOrders;
@@ -29,6 +31,7 @@ export function newProgress(uid: string, fullName: string): PodProgress {
     rank: 0,
     graceSeconds: Infinity,
     state: NEW,
+    hasSpec: false,
     hasStarted: false,
     orders: new EndOrders(),
     synced: undefined,
