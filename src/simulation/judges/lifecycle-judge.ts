@@ -79,6 +79,11 @@ export class LifecycleJudge {
     return this.#latest.get(uid)?.orders;
   }
 
+  /** Whether the agent has let the pod start. */
+  hasStarted(uid: string): boolean {
+    return this.#latest.get(uid)?.hasStarted === true;
+  }
+
   /** Whether the pod is Terminated for the agent. */
   hasEnded(uid: string): boolean {
     return isTerminated(this.#latest.get(uid)?.state ?? '');

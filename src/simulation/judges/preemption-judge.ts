@@ -211,7 +211,10 @@ export class PreemptionJudge {
 
   #remainingShortage({ preemptor, victims, certain }: Choice): string | undefined {
     const others = without(certain, victims);
-    const short = this.#short(preemptor, others);
+    // A pod whose resize has given something back in this turn shows it now.
+    const resized = others.map((other) => this.#options.records.get(other.uid) ?? other);
+    const stillShort = this.#short(preemptor, resized);
+    const short = this.#short(preemptor, others).filter((resource) => stillShort.includes(resource));
     return short.length === 0
       ? undefined
       : `other pods are ended for it, and it stays short of ${short.join()}`;

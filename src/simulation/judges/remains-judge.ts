@@ -1,7 +1,7 @@
 /** Judges that what is left of pods does not stay on a node, and that nothing of a pod is removed that is still needed. */
 import type { PodSnapshot } from '../../agent/actors/pods/pod-registry.ts';
 import { stateName } from '../../agent/actors/transitions.ts';
-import { isBeforeStart } from './pod-states.ts';
+import { isBeforeStart, isPastSyncing } from './pod-states.ts';
 
 /** An agent looks for remains in each housekeeping. After so many it must have begun a removal. */
 const HOUSEKEEPINGS_MAX = 5;
@@ -20,6 +20,8 @@ export interface RemainsTruth {
   isAtWork(): boolean;
   /** Of the pod's actor, if it has one. */
   snapshot(uid: string): PodSnapshot | undefined;
+  /** Whether this agent has let the pod start. */
+  hasStarted(uid: string): boolean;
   /** Whether the agent wants the pod, as far as it knows. */
   isDesired(uid: string): boolean;
 }
@@ -47,9 +49,10 @@ export class RemainsJudge {
     const state = stateName(snapshot.value);
     const isForgotten =
       state === 'Terminated.Finished' && (snapshot.context.restartRequested || !this.#truth.isDesired(uid));
-    // A removal that began before the pod came again may go on while the new one ends.
-    const endsWithout = state.startsWith('Terminating.') && !this.#truth.isInRuntime(uid);
-    if (isBeforeStart(state) || isForgotten || endsWithout) return;
+    // A removal that began before the pod came again may go on while that one ends, which has not started.
+    const endsUnstarted =
+      isPastSyncing(state) && !this.#truth.hasStarted(uid) && !this.#truth.isInRuntime(uid);
+    if (isBeforeStart(state) || isForgotten || endsUnstarted) return;
     this.#violated(uid, `its folder is removed in ${state}`);
   }
 

@@ -234,6 +234,7 @@ export class Host {
           runtime.inFlight(uid).length > 0 || this.equipment.drivers?.folder.isBusy === true,
         isAtWork: () => this.#agents.isAtWork,
         snapshot: (uid) => supervisor()?.registry.get(uid)?.actor.getSnapshot(),
+        hasStarted: (uid) => this.#agents.run?.judges.lifecycle.hasStarted(uid) === true,
         isDesired: (uid) => supervisor()?.desired.has(uid) === true,
       },
       (uid, what) => violated({ invariant: 'remains', uid, what }),

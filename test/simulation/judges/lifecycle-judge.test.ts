@@ -9,6 +9,7 @@ import {
   call,
   CLEANED_UP,
   container,
+  JudgedPod,
   killed,
   LifecycleJudgeBed,
   sandbox,
@@ -52,6 +53,14 @@ test('the judge says whether the state has changed, and whether the pod has ende
   expect(bed.judge.hasEnded('uid-of-web')).toBe(false);
   pod.send(STOPPED);
   expect([bed.judge.hasEnded('uid-of-web'), bed.judge.hasEnded('uid-of-db')]).toEqual([true, false]);
+});
+
+test('a pod is ending while its actor ends it, unless only the runtime has it', () => {
+  const bed = new LifecycleJudgeBed();
+  bed.settled().send(killed());
+  expect(bed.judge.isEnding('uid-of-web')).toBe(true);
+  new JudgedPod(bed.judge, testPod(), 'running').send(killed());
+  expect(bed.judge.isEnding('uid-of-web')).toBe(false);
 });
 
 describe('I1: a pod moves forward only', () => {

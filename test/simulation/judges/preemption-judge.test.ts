@@ -57,6 +57,16 @@ describe('no victim is chosen for a pod', () => {
     ]);
   });
 
+  test('but room may be made for one that fits only with what a resize gives back in the same turn', async () => {
+    const bed = new AdmissionJudgeBed();
+    const victim = bed.admitted(pod('a', '1'));
+    const resized = bed.admitted(critical('b', '3'));
+    bed.waiting(critical('new', '2'));
+    bed.makesRoom('new', [victim]);
+    resized.send({ type: 'SyncPodUpdate', pod: critical('b', '2') });
+    expect(await bed.reported()).toEqual([]);
+  });
+
   test('that is gone', async () => {
     const bed = new AdmissionJudgeBed();
     const victim = bed.admitted(pod('a', '4'));

@@ -10,6 +10,7 @@ function bed() {
     desired: new Set<string>(),
     isAtWork: true,
     isAsking: false,
+    hasStarted: true,
     snapshot: undefined as PodSnapshot | undefined,
   };
   const violations: string[] = [];
@@ -21,6 +22,7 @@ function bed() {
       isAskedAbout: () => truth.isAsking,
       isAtWork: () => truth.isAtWork,
       snapshot: () => truth.snapshot,
+      hasStarted: () => truth.hasStarted,
       isDesired: (uid) => truth.desired.has(uid),
     },
     (uid, what) => violations.push(`${uid}: ${what}`),
@@ -94,7 +96,6 @@ test.each([
   ['Terminated', 'CleaningUp'],
 ])('the folder of a pod in %s.%s must not be removed', (outer, inner) => {
   const { truth, violations, judge } = bed();
-  truth.inRuntime.add('uid-gone');
   truth.snapshot = snapshotIn(outer, inner);
   judge.removes('uid-gone');
   expect(violations).toEqual([`uid-gone: its folder is removed in ${outer}.${inner}`]);
@@ -113,13 +114,23 @@ test('the folder of a finished pod stays as long as the pod is wanted, and goes 
   expect(violations).toEqual(['uid-gone: its folder is removed in Terminated.Finished']);
 });
 
-test('a removal goes on while a pod that came again meanwhile ends, and the runtime has nothing of it', () => {
-  const { truth, violations, judge } = bed();
-  truth.wanted.add('uid-gone');
-  truth.snapshot = snapshotIn('Terminating', 'Stopping');
-  judge.removes('uid-gone');
-  expect(violations).toEqual([]);
-});
+test.each([
+  ['Terminating', 'Stopping'],
+  ['Terminated', 'CleaningUp'],
+])(
+  'a removal goes on while a pod that came again meanwhile, and has not started, is %s.%s',
+  (outer, inner) => {
+    const { truth, violations, judge } = bed();
+    truth.hasStarted = false;
+    truth.wanted.add('uid-gone');
+    truth.snapshot = snapshotIn(outer, inner);
+    judge.removes('uid-gone');
+    expect(violations).toEqual([]);
+    truth.inRuntime.add('uid-gone');
+    judge.removes('uid-gone');
+    expect(violations).toEqual([`uid-gone: its folder is removed in ${outer}.${inner}`]);
+  },
+);
 
 test('the folder of an earlier pod of a UID goes before the pod starts, and that of an unknown pod at any time', () => {
   const { truth, violations, judge } = bed();
