@@ -51,10 +51,9 @@ export class CsiVolumeActor {
 
   /**
    * Resolves to the attachment's publish context, once the volume is staged. Rejects when a step has failed, and as soon as the
-   * signal aborts.
+   * signal aborts, which it has not yet.
    */
   async use(wish: CsiVolumeWish, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
-    signal.throwIfAborted();
     this.#actor.send({ type: 'WANTED', ...wish, now: this.#context.clock.now() });
     const snapshot = await waitFor(
       this.#actor,

@@ -36,6 +36,8 @@ export class CsiVolumes implements CsiStaging {
 
   async use(wish: CsiVolumeWish, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
     await this.#found;
+    // Nobody would end the actor of a volume that no pod wants.
+    signal.throwIfAborted();
     const known = this.#volumes.get(uniqueVolumeName(wish.source));
     if (known?.isLeft === false) return known.use(wish, signal);
     const used = this.#begin(wish.source, []).use(wish, signal);
