@@ -61,9 +61,14 @@ export function admitRunningPod(node: NodeFacts, pod: Pod): Rejection | undefine
   return invalidPodRejection(pod) ?? platformRejection(node, pod) ?? (lasting && rejectionFor(lasting));
 }
 
-/** What the node has too little of for the pod even where no other pod is there. */
+/**
+ * The memory or CPU of which the node has too little for the pod even where no other pod is there. As with the kubelet, no other resource
+ * counts: devices that are missing may come back.
+ */
 export function beyondNode({ allocatable }: NodeFacts, pod: Pod): InsufficientResource | undefined {
-  return insufficientResources(pod, NOTHING_USED, allocatable)[0];
+  const short = insufficientResources(pod, NOTHING_USED, allocatable);
+  const shortOf = (name: string) => short.find(({ resource }) => resource === name);
+  return shortOf('memory') ?? shortOf('cpu');
 }
 
 /** All checks that the pod fails on this node, in the kubelet's order, apart from pressure and platform. */

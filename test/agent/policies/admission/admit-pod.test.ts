@@ -3,6 +3,7 @@ import {
   admissionFailures,
   admitPod,
   admitRunningPod,
+  beyondNode,
   invalidPodRejection,
   nodeLabels,
   platformRejection,
@@ -24,6 +25,15 @@ const ADMITTED = { kind: 'admitted' };
 
 const admit = (fields: RequestingPod, facts: Partial<NodeFacts> = {}, others = FULL) =>
   admitPod(testNode(facts), requestingPod('new', fields), usedBy(others));
+
+test('a pod is too large for the node by its memory, or else its CPU, and by nothing else', () => {
+  const beyond = (requests: Record<string, string>) =>
+    beyondNode(testNode(), requestingPod('new', { requests }))?.resource;
+  expect(beyond({ cpu: '4', memory: '4Gi' })).toBeUndefined();
+  expect(beyond({ cpu: '5', memory: '1Ti' })).toBe('memory');
+  expect(beyond({ cpu: '5', 'example.com/gpu': '1' })).toBe('cpu');
+  expect(beyond({ cpu: '1', 'example.com/gpu': '1' })).toBeUndefined();
+});
 
 describe('an ordinary pod', () => {
   test('that fits is admitted', () => {
