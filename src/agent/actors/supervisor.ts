@@ -87,6 +87,7 @@ export class Supervisor {
     const room = new RoomArbiter(context, {
       ...parts,
       onAdmitted: (uid) => this.#resizes.admitted(uid),
+      onRejected: (uid) => this.#resizes.rejected(uid),
       onPromiseOver: (uid) => this.#resizes.promiseOver(uid),
     });
     const starts = new PodStarts({ removal, room, loop });

@@ -121,9 +121,26 @@ export class PodResizes {
     this.#retry(this.#pending, trigger, except);
   }
 
-  /** A resize that came while the room for the pod was judged is decided now. */
+  /** The pod got its place with what it requested when it asked. A resize that came meanwhile is decided now. */
   admitted(uid: string): void {
-    if (this.#pending.includes(uid)) this.#retry([uid], 'pods_added');
+    const { desired, registry, room, states } = this.#parts;
+    const [pod, admitted] = [desired.get(uid), room.allocated(uid)];
+    if (pod === undefined || admitted === undefined || pod === admitted) return;
+    if (isAllocated(pod, allocationFromPod(admitted))) return;
+    states.asked(pod);
+    this.#push(uid);
+    this.#retry([uid], 'pods_added', uid);
+    registry.send(uid, { type: 'SyncPodUpdate', pod: this.asAllocated(pod) });
+  }
+
+  /** There is no room for the pod, of which nothing runs: it may ask for what it requests now, instead of what a former agent has granted. */
+  rejected(uid: string): void {
+    const { desired, registry, states } = this.#parts;
+    const pod = desired.get(uid);
+    if (!this.#recalled.delete(uid) || pod === undefined) return;
+    this.#drop(uid);
+    states.withdrawn(pod);
+    registry.send(uid, { type: 'SyncPodUpdate', pod });
   }
 
   /** The room of a preemption is not reserved for this pod any more. */

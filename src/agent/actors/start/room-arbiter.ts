@@ -30,8 +30,10 @@ export interface RoomArbiterParts {
   readonly freshNodeFacts?: () => Promise<NodeFacts>;
   /** Of victims that are otherwise equal, lower priority goes first. The kubelet does not look at it. */
   readonly preemptionLowerPriorityFirst: boolean;
-  /** The pod has got its place. */
+  /** The pod has got its place, and hears of it next. */
   readonly onAdmitted?: (uid: string) => void;
+  /** The pod, of which nothing runs, has been told that it gets none. */
+  readonly onRejected?: (uid: string) => void;
   /** Room that was being made for this pod is not reserved for it any more. */
   readonly onPromiseOver?: (uid: string) => void;
 }
@@ -46,6 +48,8 @@ export class RoomArbiter {
   /** What a pod lacks for which other pods may be ended, by UID. */
   readonly #shortages = new Map<string, Rejection>();
   readonly #preemptions: Preemptions;
+  /** How often there may have been more room. */
+  #offers = 0;
 
   /** The actors of preemptions are children of the context's parent. */
   constructor(context: ActorContext, parts: RoomArbiterParts) {
@@ -108,10 +112,7 @@ export class RoomArbiter {
       return;
     }
     const rejection = this.#admittedByParts(request);
-    if (rejection instanceof Promise)
-      void rejection.then(
-        (known) => this.#requests.isAwaited(request) && this.#judge(request, isRunning, known),
-      );
+    if (rejection instanceof Promise) void this.#judgeLater(request, isRunning, rejection);
     else this.#judge(request, isRunning, rejection);
   }
 
@@ -150,6 +151,15 @@ export class RoomArbiter {
     } catch (error) {
       return failed(error);
     }
+  }
+
+  /** Room that was freed meanwhile was not offered to the pod, since it did not wait yet: it asks again, if it waits now. */
+  async #judgeLater(request: RoomRequest, isRunning: boolean, parts: Promise<Rejection | undefined>) {
+    const offers = this.#offers;
+    const rejection = await parts;
+    if (!this.#requests.isAwaited(request)) return;
+    this.#judge(request, isRunning, rejection);
+    if (rejection !== undefined && offers !== this.#offers) this.offer([request.pod.metadata.uid]);
   }
 
   /** `rejection`: by a part of the node. */
@@ -204,6 +214,7 @@ export class RoomArbiter {
     this.growing.forget(uid);
     const hadParts = this.#parts.node.withdraw(uid);
     const hasFreed = this.#ledger.remove(uid) || hadParts;
+    if (hasFreed) this.#offers += 1;
     // Listed first: a pod that begins to wait below has already been judged with the freed room.
     const waiting = hasFreed ? this.#waiting() : [];
     this.#preemptions.ended(uid);
@@ -217,6 +228,7 @@ export class RoomArbiter {
 
   /** The node may have become larger. */
   offerAll(): void {
+    this.#offers += 1;
     this.offer(this.#waiting());
   }
 
@@ -254,8 +266,8 @@ export class RoomArbiter {
     this.#ledger.add(pod);
     this.#requests.served(uid);
     this.#shortages.delete(uid);
-    answer({ type: 'ADMITTED' });
     this.#parts.onAdmitted?.(uid);
+    answer({ type: 'ADMITTED' });
   }
 
   #short({ pod, answer }: RoomRequest, shortage: Rejection): void {
@@ -278,6 +290,7 @@ export class RoomArbiter {
       ? this.#waiting().filter((other) => (this.#requests.get(other)?.number ?? 0) > number)
       : [];
     answer({ type: 'REJECTED', reason, message, lack });
+    if (!isRunning) this.#parts.onRejected?.(uid);
     this.offer(later);
   }
 

@@ -374,6 +374,19 @@ describe('a static pod', () => {
     await agent.until('uid-holder', '');
   });
 
+  test('that lacks something asks again if another pod has ended while it was judged', async () => {
+    const first = Promise.withResolvers<Rejection | undefined>();
+    const answers = [first.promise];
+    await startAdmitting(({ metadata: { uid } }) => (uid === uidOf('web') ? answers.shift() : undefined));
+    await add(fromFile('other', '1'));
+    agent.add(fromFile('web', '1'));
+    await agent.until(uidOf('web'), 'Syncing.Starting.Admitting');
+    agent.remove(fromFile('other', '1'));
+    await agent.until(uidOf('other'), '');
+    first.resolve({ reason: 'UnexpectedAdmissionError', message: 'no device' });
+    await runs('web');
+  });
+
   test('that waits for room does not keep the device that another pod could use', async () => {
     const device = await startWithDevice({ cpu: '1' });
     agent.add(fromFile('large', '2'));
@@ -473,17 +486,15 @@ test('a resize for which there is no room is deferred, and granted once another 
   expect(hasCondition('PodResizePending')).toBe(false);
 });
 
-test('a resize that comes while the next agent judges the room for a pod counts as soon as the pod is admitted', async () => {
-  const small = fromFile('web', '500m', { container: { command: ['true'] } });
+/** The next agent, which has read `file` and not `api`, on a node whose runtime still has the pod, of which nothing runs. */
+async function openAfter(pod: Pod, resizing: Resizing): Promise<void> {
   await startResizing({ pods: '10', cpu: '2' });
-  agent.add(small);
+  agent.add(pod);
   await waitFor(
     async () => (await agent.runtime.listContainers()).some(({ state }) => state === 'CONTAINER_EXITED'),
     { what: 'the container to end' },
   );
   await agent.detach();
-  const asked = Promise.withResolvers<undefined>();
-  const judged = Promise.withResolvers<undefined>();
   await openResizing(
     { pods: '10', cpu: '2' },
     {
@@ -492,15 +503,24 @@ test('a resize that comes while the next agent judges the room for a pod counts 
       before: async (runtime) => {
         for (const { id } of await runtime.listPodSandbox()) await runtime.stopPodSandbox(id);
       },
-      allocation: () => allocationFromPod(small),
-      admit: ({ metadata: { uid } }) => {
-        if (uid !== uidOf('web')) return undefined;
-        asked.resolve(undefined);
-        return judged.promise;
-      },
+      allocation: (uid) => (uid === pod.metadata.uid ? allocationFromPod(pod) : undefined),
+      ...resizing,
     },
   );
-  agent.add(fromFile('web', '1500m', { container: { command: ['true'] } }));
+}
+
+const ending = (cpu: string) => fromFile('web', cpu, { container: { command: ['true'] } });
+
+test('a resize that comes while the next agent judges the room for a pod counts as soon as the pod is admitted', async () => {
+  const asked = Promise.withResolvers<undefined>();
+  const judged = Promise.withResolvers<undefined>();
+  await openAfter(ending('500m'), {
+    admit: () => {
+      asked.resolve(undefined);
+      return judged.promise;
+    },
+  });
+  agent.add(ending('1500m'));
   agent.ready();
   await asked.promise;
   // Resizes are granted from now on.
@@ -508,4 +528,24 @@ test('a resize that comes while the next agent judges the room for a pod counts 
   judged.resolve(undefined);
   await waitFor(() => agent.supervisor.reserved.amount('cpu') > 0, { what: 'web to be admitted' });
   expect(agent.supervisor.reserved.amount('cpu')).toBe(1500);
+});
+
+test('a pod asks for less where there is no room for what an earlier agent has granted it', async () => {
+  await openAfter(ending('1500m'), {});
+  agent.ready();
+  await add(fromFile('other', '1'));
+  agent.add(ending('500m'));
+  await waitFor(() => agent.supervisor.reserved.amount('cpu') === 1500, { what: 'web to be admitted' });
+});
+
+test('a resize that comes while the room for a new pod is judged counts as soon as the pod is admitted', async () => {
+  const judged = Promise.withResolvers<undefined>();
+  await openResizing({ pods: '10', cpu: '2' }, { admit: () => judged.promise });
+  agent.ready();
+  agent.add(fromFile('web', '1500m'));
+  await agent.until(uidOf('web'), 'Syncing.Starting.Admitting');
+  agent.update(fromFile('web', '500m'));
+  judged.resolve(undefined);
+  await runs('web');
+  expect(agent.supervisor.reserved.amount('cpu')).toBe(500);
 });
