@@ -1,5 +1,10 @@
 /** Checks that pods have the resources for which their specs ask, or that the node says why not. */
-import { parseQuantity, milliValue, quantityValue } from '../../agent/policies/formats/quantity.ts';
+import {
+  compareQuantity,
+  parseQuantity,
+  milliValue,
+  quantityValue,
+} from '../../agent/policies/formats/quantity.ts';
 import type { LinuxContainerResources } from '../../types/cri.ts';
 import type { Container, Pod, PodStatus } from '../../types/kubernetes.ts';
 
@@ -18,9 +23,21 @@ export function whyUnresized(
   if (conditions.some(({ type }) => type === 'PodResizeInProgress'))
     return 'is said to be resized, and nothing happens';
   const other = pod.spec.containers.find((container) => hasOther(container, has(container.name)));
-  if (other === undefined) return pending && 'is said to wait for its resize, and has all';
+  if (other === undefined)
+    return pending && isGranted(pod, status) ? 'is said to wait for its resize, and has all' : undefined;
   if (pending === undefined) return `its container ${other.name} has other resources, and nothing says why`;
   return pending.reason === 'Deferred' && fits() ? 'waits for a resize for which there is room' : undefined;
+}
+
+/** A request for memory alone does not show in the runtime: the node says what it has granted. */
+function isGranted({ spec }: Pod, status: PodStatus | undefined): boolean {
+  return spec.containers.every(({ name, resources }) => {
+    const { allocatedResources = {} } = status?.containerStatuses?.find((one) => one.name === name) ?? {};
+    return ['cpu', 'memory'].every((resource) => {
+      const amount = (list: Readonly<Record<string, string>> = {}) => parseQuantity(list[resource] ?? '0');
+      return compareQuantity(amount(resources?.requests), amount(allocatedResources)) === 0;
+    });
+  });
 }
 
 function hasOther({ resources }: Container, has: ReturnType<Has>): boolean {

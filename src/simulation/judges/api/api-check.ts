@@ -49,8 +49,9 @@ function whyWrongMirror({ staticPods, ...facts }: ApiCheckFacts, mirror: Pod): s
   const wanted = staticPods.find(({ metadata }) => metadata.name === mirror.metadata.name);
   if (wanted === undefined) return 'has a mirror pod, and is not wanted';
   if (facts.isDeletedByHand(wanted.metadata.uid)) return 'has a mirror pod, and was deleted by hand';
-  // A static pod that waits for its next start still has the mirror pod that shows its former end.
-  if (wanted.metadata.uid === uid && isTerminal(mirror) && !facts.hasEnded(uid) && !facts.isStarted(uid))
+  // A static pod that waits for its next start, or was ended before it, still has the mirror pod that shows its former end.
+  const isUnstarted = facts.statusOf(uid)?.phase === 'Pending' || !facts.hasEnded(uid);
+  if (wanted.metadata.uid === uid && isTerminal(mirror) && isUnstarted && !facts.isStarted(uid))
     return undefined;
   if (wanted.metadata.uid === uid) {
     const known = facts.statusOf(uid);

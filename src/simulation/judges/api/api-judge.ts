@@ -251,8 +251,8 @@ export class MirrorPodJudge {
     const isDeleted = wasDeletedByHand(hash);
     if (wanted === hash && !wasWantedAgain(hash) && !isDeleted)
       this.#violated(hash, `the mirror pod ${name} is deleted, although it is right`);
-    // Another pod of its name may have started, which must have a mirror pod of its own.
-    const isOwn = wanted === undefined || (wanted === hash && isDeleted);
+    // Another pod of its name may have started, which must have a mirror pod of its own, or the same one again.
+    const isOwn = (wanted === undefined && !wasWantedAgain(hash)) || (wanted === hash && isDeleted);
     if (isOwn && isEnding(hash) && !isAgreed)
       this.#violated(hash, `the mirror pod ${name} is deleted before its static pod has ended`);
   }

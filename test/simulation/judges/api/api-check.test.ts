@@ -61,6 +61,17 @@ test('the server may keep an end of a container that the static pod has forgotte
   expect(foundFor('Always')).toBe('is main 0 here and main 2 at the API server');
 });
 
+test.each<[string, PodStatus, string | undefined]>([
+  ['before its next start', { phase: 'Pending', reason: 'OutOfcpu' }, undefined],
+  ['after it', { phase: 'Running' }, 'is Running here and Failed at the API server'],
+])('a mirror pod shows the former end of a static pod that has ended %s', (_, known, what) => {
+  const pods = [{ ...mirror(), status: { phase: 'Failed' } }];
+  const found = findUntold(
+    facts({ pods, statusOf: () => known, hasEnded: () => true, isStarted: () => false }),
+  );
+  expect(found?.what).toBe(what);
+});
+
 test('everything is written', () => {
   expect(findUntold(facts())).toBeUndefined();
 });

@@ -226,13 +226,19 @@ test('before the first renewal of an agent, nothing is due', () => {
   expect(reported).toEqual([]);
 });
 
-function mirrorPodBed({ wanted, isEnding = false }: { wanted?: string; isEnding?: boolean } = {}) {
+interface MirrorPodFacts {
+  readonly wanted?: string;
+  readonly isEnding?: boolean;
+  readonly wasWantedAgain?: boolean;
+}
+
+function mirrorPodBed({ wanted, isEnding = false, wasWantedAgain = false }: MirrorPodFacts = {}) {
   const reported: string[] = [];
   const judge = new MirrorPodJudge({
     staticNameOf: (uid) => (uid === 'static-1' || uid === 'static-2' ? 'web' : undefined),
     wantedUID: () => wanted,
     isEnding: () => isEnding,
-    wasWantedAgain: () => false,
+    wasWantedAgain: () => wasWantedAgain,
     wasDeletedByHand: () => false,
     violated: ({ uid }, what) => reported.push(`${uid}: ${what}`),
   });
@@ -290,6 +296,7 @@ describe('a mirror pod is deleted', () => {
     ['a user has deleted it', { wanted: 'static-1' }, mirror('static-1', { deleted: true })],
     ['another static pod is wanted', { wanted: 'static-2', isEnding: true }, mirror('static-1')],
     ['its static pod has ended', {}, mirror('static-1')],
+    ['it may be of a former life', { isEnding: true, wasWantedAgain: true }, mirror('static-1')],
   ])('when %s', (_, facts, pod) => {
     const { judge, reported } = mirrorPodBed(facts);
     judge.removed(pod);
