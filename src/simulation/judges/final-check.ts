@@ -82,12 +82,13 @@ function placementFinding(host: Host): Finding | undefined {
     : finding(host, kept, 'CPUs or memory are kept for it, and it is gone');
 }
 
-function apiCheckFacts({ api, sources, apiJudge }: Host, { agent }: AgentRun): ApiCheckFacts {
+function apiCheckFacts({ api, sources, apiJudge }: Host, { agent, judges }: AgentRun): ApiCheckFacts {
   return {
     node: nodeObject(api),
     pods: sources.objects,
     staticPods: sources.staticPods,
     isStarted: (uid) => isStarted(agent, uid),
+    hasStarted: (uid) => judges.lifecycle.hasStarted(uid),
     isDeletedByHand: (uid) => sources.mustStayDeleted(uid),
     statusOf: (uid) => agent.statusManager.get(uid),
     hasEnded: (uid) => agent.supervisor.registry.isPodKnownTerminated(uid),

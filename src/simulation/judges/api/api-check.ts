@@ -12,6 +12,8 @@ export interface ApiCheckFacts {
   readonly staticPods: readonly Pod[];
   /** Whether the pod was started and goes on: only such a static pod must have a mirror pod. */
   readonly isStarted: (uid: string) => boolean;
+  /** Whether this agent has let the pod start, and has not begun its life anew since. */
+  readonly hasStarted: (uid: string) => boolean;
   /** Whether a person has deleted the static pod on the node: then it has no mirror pod. */
   readonly isDeletedByHand: (uid: string) => boolean;
   /** The status that the agent has of a pod. */
@@ -50,9 +52,7 @@ function whyWrongMirror({ staticPods, ...facts }: ApiCheckFacts, mirror: Pod): s
   if (wanted === undefined) return 'has a mirror pod, and is not wanted';
   if (facts.isDeletedByHand(wanted.metadata.uid)) return 'has a mirror pod, and was deleted by hand';
   // A static pod that waits for its next start, or was ended before it, still has the mirror pod that shows its former end.
-  const isUnstarted = facts.statusOf(uid)?.phase === 'Pending' || !facts.hasEnded(uid);
-  if (wanted.metadata.uid === uid && isTerminal(mirror) && isUnstarted && !facts.isStarted(uid))
-    return undefined;
+  if (wanted.metadata.uid === uid && isTerminal(mirror) && !facts.hasStarted(uid)) return undefined;
   if (wanted.metadata.uid === uid) {
     const known = facts.statusOf(uid);
     // As with the kubelet, the next agent knows nothing of a container that was removed. The server refuses its status, in which the container has

@@ -31,6 +31,7 @@ const facts = (more: Partial<ApiCheckFacts> = {}): ApiCheckFacts => ({
   statusOf: () => ({ phase: 'Running' }),
   hasEnded: () => false,
   isStarted: () => true,
+  hasStarted: () => true,
   isDeletedByHand: () => false,
   leaseOverdueMs: 0,
   ...more,
@@ -61,16 +62,20 @@ test('the server may keep an end of a container that the static pod has forgotte
   expect(foundFor('Always')).toBe('is main 0 here and main 2 at the API server');
 });
 
-test.each<[string, PodStatus, string | undefined]>([
-  ['before its next start', { phase: 'Pending', reason: 'OutOfcpu' }, undefined],
-  ['after it', { phase: 'Running' }, 'is Running here and Failed at the API server'],
-])('a mirror pod shows the former end of a static pod that has ended %s', (_, known, what) => {
-  const pods = [{ ...mirror(), status: { phase: 'Failed' } }];
-  const found = findUntold(
-    facts({ pods, statusOf: () => known, hasEnded: () => true, isStarted: () => false }),
-  );
-  expect(found?.what).toBe(what);
-});
+test.each<[boolean, string | undefined]>([
+  [false, undefined],
+  [true, 'is Failed Preempting here and Failed Evicted at the API server'],
+])(
+  'a mirror pod shows the former end of a static pod that has ended, unless it had started: %s',
+  (started, what) => {
+    const pods = [{ ...mirror(), status: { phase: 'Failed', reason: 'Evicted' } }];
+    const own = { hasEnded: () => true, isStarted: () => false, hasStarted: () => started };
+    const found = findUntold(
+      facts({ ...own, pods, statusOf: () => ({ phase: 'Failed', reason: 'Preempting' }) }),
+    );
+    expect(found?.what).toBe(what);
+  },
+);
 
 test('everything is written', () => {
   expect(findUntold(facts())).toBeUndefined();
