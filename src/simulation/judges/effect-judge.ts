@@ -29,6 +29,8 @@ export class EffectJudge {
   readonly #effects = new Map<string, Effect>();
   /** UIDs of the pods about which a call was carried out late, before any further effect has begun. */
   readonly #late = new Set<string>();
+  /** UIDs of the pods that the agent has not read since. */
+  readonly #unread = new Set<string>();
 
   constructor(options: EffectJudgeOptions) {
     this.#options = options;
@@ -39,7 +41,8 @@ export class EffectJudge {
     const { uid } = context;
     const { truth, isForeign } = this.#options;
     this.#checkAlone(uid, name);
-    const isDisturbed = this.#late.delete(uid) || truth.inFlight(uid).some(isForeign);
+    const isDisturbed =
+      this.#late.delete(uid) || this.#unread.has(uid) || truth.inFlight(uid).some(isForeign);
     const effect: Effect = { name, context, signal, isUnderWay: true, isDisturbed };
     this.#effects.set(uid, effect);
     return () => {
@@ -56,7 +59,13 @@ export class EffectJudge {
   /** An abandoned call has been carried out. The effect under way cannot know of it, and the next one may not know yet. */
   landedLate(uid: string): void {
     this.#late.add(uid);
+    this.#unread.add(uid);
     this.disturbed(uid);
+  }
+
+  /** The agent reads the pod in the runtime. Until then, effects begin with what an earlier read has found. */
+  read(uid: string): void {
+    this.#unread.delete(uid);
   }
 
   /** Whether a call was carried out late that no effect has had the chance to see. */

@@ -103,6 +103,7 @@ export class LifecycleJudge {
   callBegan(call: CallUnderWay): void {
     if (call.connection !== this.#connection) return;
     const progress = this.#latest.get(call.uid);
+    if (call.name === 'ListPodSandbox') this.#effects.read(call.uid);
     if (isStart(call.name)) this.#checkStart(call, progress);
     if (progress?.state.startsWith('Terminating') === true) this.#checkStop(call, progress);
   }

@@ -73,6 +73,17 @@ describe('rule 7: a stop fails only if one of its calls fails', () => {
     expect(bed.reported).toHaveLength(1);
   });
 
+  test('a stop may fail as long as the agent has not read what an abandoned call has started', () => {
+    const bed = new LifecycleJudgeBed();
+    const pod = bed.settled();
+    bed.judge.landedLate('uid-of-web');
+    pod.send({ type: 'SyncPodSync' }, killed(), { type: 'AT_REST' }, FAILED);
+    expect(bed.reported).toEqual([]);
+    bed.judge.callBegan(call('ListPodSandbox'));
+    pod.send({ type: 'SyncPodSync' }, FAILED);
+    expect(bed.reported).toEqual(['rule 7: a stop fails, though all that it asked for was done']);
+  });
+
   test('a stop may fail while an abandoned call is in flight', () => {
     const bed = new LifecycleJudgeBed();
     bed.calls.push(call('RunPodSandbox', { abandoned: true }));
