@@ -46,6 +46,14 @@ export class ResourceClaims implements ClaimKeeper {
     return held.filter(({ pods }) => pods.length > 0);
   }
 
+  isPrepared({ namespace, name }: Pick<ClaimState, 'namespace' | 'name'>, pod: string): boolean {
+    const snapshot = this.#claims.get(`${namespace}/${name}`)?.snapshot;
+    if (snapshot?.context.pods.includes(pod) !== true) return false;
+    // Of a claim that an earlier agent has prepared, the file has the devices.
+    const hasDevices = Object.values(snapshot.context.drivers).every((devices) => devices.length > 0);
+    return snapshot.matches('Prepared') || (snapshot.matches('Known') && hasDevices);
+  }
+
   waitOf(pod: string): ClaimWait | undefined {
     for (const { snapshot } of this.#claims.values()) {
       const { pods, drivers, name, since, leaving } = snapshot.context;

@@ -29,6 +29,8 @@ export interface ClaimKeeper {
   /** No container of the pod runs any more. Resolves when the claims that only this pod has used are unprepared. */
   leave(pod: string): Promise<void>;
   claims(): readonly ClaimState[];
+  /** Whether the claim is prepared, and for the pod. */
+  isPrepared(claim: Pick<ClaimState, 'namespace' | 'name'>, pod: string): boolean;
   waitOf(pod: string): ClaimWait | undefined;
 }
 
@@ -78,9 +80,9 @@ export class DraNode implements PodWaits {
     }
   }
 
-  /** The claims of a pod with a sandbox are prepared: they are prepared again only for a new sandbox. */
+  /** Claims that are prepared are prepared again only for a new sandbox. */
   async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
-    if (!hasClaims(pod) || (this.#runs(pod.metadata.uid) && this.#holdsAll(pod))) return;
+    if (!hasClaims(pod) || (this.#runs(pod.metadata.uid) && this.#areAllPrepared(pod))) return;
     const end = this.#context.measurements?.dra.operation('PrepareResources');
     try {
       await this.#prepare(pod, signal);
@@ -213,9 +215,9 @@ export class DraNode implements PodWaits {
     return this.#claims().find((claim) => claim.namespace === metadata.namespace && claim.name === name);
   }
 
-  #holdsAll(pod: Pod): boolean {
-    const { uid } = pod.metadata;
-    return podClaims(pod).every(({ name }) => this.#claim(pod, name)?.pods.includes(uid) === true);
+  #areAllPrepared(pod: Pod): boolean {
+    const { namespace, uid } = pod.metadata;
+    return podClaims(pod).every(({ name }) => this.#keeper?.isPrepared({ namespace, name }, uid) === true);
   }
 
   #runs(uid: string): boolean {

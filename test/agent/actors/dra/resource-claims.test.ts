@@ -24,6 +24,8 @@ import { systemClock } from '../../../../src/system/timer.ts';
 
 const GPU = 'gpu.dra.test';
 const NIC = 'nic.dra.test';
+/** The pod `web`, with a sandbox. */
+const RUNNING = { ...runtimePodStatus({ sandboxes: [{ id: 's', ready: true }] }), uid: 'uid-of-web' };
 
 let dir: string;
 let measurements: RecordedMeasurements;
@@ -180,6 +182,20 @@ test('any error of a driver is reported with the name of the driver, and the nex
   expect(kept()).toEqual([]);
 });
 
+test('a claim that could not be prepared is prepared by the next try, also for a pod with a sandbox whose file was lost', async () => {
+  const gpu = await openDriver(GPU);
+  const pod = podUsing('web', 'a');
+  claim('a', [GPU], [pod]);
+  node.dra.start({ pods: () => [RUNNING] });
+  gpu.faults.set('NodePrepareResources', { words: 'no way' });
+  await expect(prepare(pod)).rejects.toThrow('no way');
+  gpu.faults.clear();
+  await prepare(pod);
+  expect(cdiOf(pod)).toEqual([cdiIdOf(GPU, { uid: 'uid-a' })]);
+  await prepare(pod);
+  expect(gpu.count('NodePrepareResources')).toBe(2);
+});
+
 test('an answer of a driver that is too large is not stored', async () => {
   const device: ClaimDevice = { pool: 'p', device: 'd'.repeat(2_000), shareId: '', requests: [], cdiIds: [] };
   await openDriver(GPU, { devices: () => [device] });
@@ -223,8 +239,7 @@ test('after a restart the agent knows which claims may be prepared, and prepares
   registered(GPU);
   await prepare(pod);
   expect([gpu.count('NodePrepareResources'), kept()]).toEqual([2, before]);
-  const running = { ...runtimePodStatus({ sandboxes: [{ id: 's', ready: true }] }), uid: 'uid-of-web' };
-  node.dra.start({ pods: () => [running] });
+  node.dra.start({ pods: () => [RUNNING] });
   await prepare(pod);
   expect(gpu.count('NodePrepareResources')).toBe(2);
   await node.dra.release('uid-of-web');
