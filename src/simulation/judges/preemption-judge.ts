@@ -42,6 +42,8 @@ interface Choice {
   readonly possible: readonly PodRecord[];
   /** The other pods that room is promised to. */
   readonly promised: readonly PodRecord[];
+  /** Of the node, when it was decided. */
+  readonly allocatable: NodeFacts['allocatable'];
 }
 
 export class PreemptionJudge {
@@ -198,6 +200,8 @@ export class PreemptionJudge {
         (other) => !isEndingOrEnded(other) || records.isOverdue(other),
       ),
       promised,
+      // Devices that containers hold count: in the same turn, the pod may get some.
+      allocatable: this.#options.nodeFacts().allocatable,
     };
   }
 
@@ -209,12 +213,12 @@ export class PreemptionJudge {
     return port === undefined ? undefined : `has room made for it, and port ${String(port)} is not free`;
   }
 
-  #remainingShortage({ preemptor, victims, certain }: Choice): string | undefined {
+  #remainingShortage({ preemptor, victims, certain, allocatable }: Choice): string | undefined {
     const others = without(certain, victims);
     // A pod whose resize has given something back in this turn shows it now.
     const resized = others.map((other) => this.#options.records.get(other.uid) ?? other);
-    const stillShort = this.#short(preemptor, resized);
-    const short = this.#short(preemptor, others).filter((resource) => stillShort.includes(resource));
+    const stillShort = shortOf(preemptor, resized, allocatable);
+    const short = shortOf(preemptor, others, allocatable).filter((resource) => stillShort.includes(resource));
     return short.length === 0
       ? undefined
       : `other pods are ended for it, and it stays short of ${short.join()}`;
@@ -224,18 +228,12 @@ export class PreemptionJudge {
    * A victim is needed if the victims before it of its QoS class, all victims of the other classes and the pods that are ending
    * anyway do not free enough. Room that is promised to other pods does not count.
    */
-  #needlessVictim({ preemptor, victims, possible, promised }: Choice): string | undefined {
+  #needlessVictim({ preemptor, victims, possible, promised, allocatable }: Choice): string | undefined {
     const needless = victims.find((victim, index) => {
       const gone = victims.filter((other, place) => place < index || classOf(other) !== classOf(victim));
-      return this.#short(preemptor, [...without(possible, gone), ...promised]).length === 0;
+      return shortOf(preemptor, [...without(possible, gone), ...promised], allocatable).length === 0;
     });
     return needless && `${needless.pod?.metadata.name ?? needless.uid} is ended for it, and need not be`;
-  }
-
-  /** The resources of which the pod would be short beside the others. */
-  #short({ pod }: PodRecord, others: readonly PodRecord[]): string[] {
-    if (pod === undefined) return [];
-    return insufficientResources(pod, podsOf(others), this.#options.nodeFacts().allocatable);
   }
 
   #expectKills(victims: readonly PodRecord[]): void {
@@ -246,6 +244,15 @@ export class PreemptionJudge {
           this.#options.violated('I9', victim, 'was chosen as a victim, and is not told by SyncPodKill');
     });
   }
+}
+
+/** The resources of which the pod would be short beside the others. */
+function shortOf(
+  { pod }: PodRecord,
+  others: readonly PodRecord[],
+  allocatable: NodeFacts['allocatable'],
+): string[] {
+  return pod === undefined ? [] : insufficientResources(pod, podsOf(others), allocatable);
 }
 
 /** Why the pod cannot be a victim of any pod, if so. */
