@@ -105,12 +105,14 @@ export class RoomArbiter {
       answer({ type: 'ADMITTED' });
       return;
     }
-    this.#requests.keep(request);
+    const isUnanswered = this.#requests.keep(request);
     const shortage = this.#shortages.get(uid);
     if (this.#preemptions.has(uid) && shortage !== undefined) {
       answer({ type: 'SHORT', ...shortage });
       return;
     }
+    // What it got so far at its last try, such as a device, may be of no use by now.
+    if (isUnanswered && !isRunning) this.#parts.node.withdraw(uid);
     const rejection = this.#admittedByParts(request);
     if (rejection instanceof Promise) void this.#judgeLater(request, isRunning, rejection);
     else this.#judge(request, isRunning, rejection);
@@ -174,6 +176,7 @@ export class RoomArbiter {
   }
 
   #answer(request: RoomRequest, admission: Admission): void {
+    request.isAnswered = true;
     const isRunning = this.#unchecked.delete(request.pod.metadata.uid);
     if (admission.kind === 'admitted') this.#admit(request);
     else if (admission.kind === 'short') this.#short(request, rejectionOf(admission));

@@ -14,6 +14,7 @@ export interface RoomRequest {
   readonly asked: AbortController;
   /** Requests are numbered in their order. */
   readonly number: number;
+  isAnswered: boolean;
 }
 
 /** The latest request of each pod that has no place, by UID, in the order in which they first asked. */
@@ -33,14 +34,16 @@ export class RoomRequests {
 
   /** It is not kept yet: see `keep`. */
   make(pod: Pod, answer: RoomRequest['answer']): RoomRequest {
-    return { pod, answer, asked: new AbortController(), number: ++this.#count };
+    return { pod, answer, asked: new AbortController(), number: ++this.#count, isAnswered: false };
   }
 
-  /** An earlier request of the pod gets no answer any more. */
-  keep(request: RoomRequest): void {
+  /** An earlier request of the pod gets no answer any more. Returns whether it has had none. */
+  keep(request: RoomRequest): boolean {
     const { uid } = request.pod.metadata;
-    this.#latest.get(uid)?.asked.abort();
+    const before = this.#latest.get(uid);
+    before?.asked.abort();
     this.#latest.set(uid, request);
+    return before?.isAnswered === false;
   }
 
   /** The pod has a place. */

@@ -37,11 +37,11 @@ async function start(allocatable: Readonly<Record<string, string>>): Promise<voi
 }
 
 /** On a node with a part that admits pods in that way. */
-async function startAdmitting(admit: PodNode['admit']): Promise<void> {
+async function startAdmitting(admit: PodNode['admit'], withdraw?: PodNode['withdraw']): Promise<void> {
   agent = await startAgent({
     openNode: (...given) => {
       const parts = openProcessNode(...given);
-      return Promise.resolve({ ...parts, node: { ...parts.node, admit } });
+      return Promise.resolve({ ...parts, node: { ...parts.node, admit, ...(withdraw && { withdraw }) } });
     },
   });
   agent.ready();
@@ -385,6 +385,25 @@ describe('a static pod', () => {
     await agent.until(uidOf('other'), '');
     first.resolve({ reason: 'UnexpectedAdmissionError', message: 'no device' });
     await runs('web');
+  });
+
+  test('gives back what the parts of the node have set aside for it if the runtime fails before they have all', async () => {
+    const told: string[] = [];
+    const answers = [new Promise<never>(() => undefined)];
+    await startAdmitting(
+      () => {
+        told.push('admit');
+        return answers.shift();
+      },
+      () => told.push('withdraw') > 0,
+    );
+    agent.add(fromFile('web', '1'));
+    await agent.until(uidOf('web'), 'Syncing.Starting.Admitting');
+    agent.supervisor.send({ type: 'RUNTIME_NOT_READY', problem: 'it has died' });
+    await agent.until(uidOf('web'), 'Syncing.Starting.AwaitingRuntime');
+    agent.supervisor.send({ type: 'RUNTIME_READY' });
+    await runs('web');
+    expect(told).toEqual(['admit', 'withdraw', 'admit']);
   });
 
   test('that waits for room does not keep the device that another pod could use', async () => {
