@@ -43,6 +43,8 @@ export class ApiJudge implements ApiWitness {
   readonly #knownDeleted = new WeakMap<RequestUnderWay, string>();
   /** By the UID of a pod object, the connection of the agent that has written it last. */
   readonly #writers = new Map<string, number>();
+  /** UIDs of pod objects at which a former agent's request came last: the present agent may not know of it when it writes. */
+  readonly #overtaken = new Set<string>();
   /** Paths of objects at which something may have changed that the agent does not know of. */
   readonly #disturbed = new Set<string>();
   /** The number of the agent's connection. */
@@ -116,16 +118,20 @@ export class ApiJudge implements ApiWitness {
 
   #podChanged(before: Pod | undefined, after: Pod | undefined, request: RequestUnderWay): void {
     const { uid } = (after ?? before)?.metadata ?? { uid: '' };
-    const isLate = request.abandoned || !this.#isOfOneLife(uid, before, request);
-    if (after === undefined) this.#writers.delete(uid);
-    else this.#writers.set(uid, request.connection);
+    const isOfFormerAgent = request.connection < this.#connection;
+    const isLate =
+      request.abandoned || this.#overtaken.delete(uid) || !this.#isOfOneLife(uid, before, request);
+    if (isOfFormerAgent) this.#overtaken.add(uid);
+    if (after === undefined) {
+      this.#writers.delete(uid);
+      this.#overtaken.delete(uid);
+    } else this.#writers.set(uid, request.connection);
     if (before === undefined) {
       if (after !== undefined) this.#mirrors.made(after);
     } else if (after === undefined) {
       if (isMirrorPod(before)) this.#mirrors.removed(before, { isAgreed: this.#agreed.has(request) });
       else if (!this.#isOfFormerLife(uid, request)) this.#pods.removed(before);
     } else {
-      const isOfFormerAgent = request.connection < this.#connection;
       const isMarked =
         before.metadata.deletionTimestamp === undefined && after.metadata.deletionTimestamp !== undefined;
       if (isMarked && !isMirrorPod(before)) this.#pods.marked(before);

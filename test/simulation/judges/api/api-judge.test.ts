@@ -95,6 +95,20 @@ test('a status that goes back is reported, unless a user wrote it', async () => 
   expect(reported).toEqual(['status uid-1: the status goes back: phase from Succeeded to Running']);
 });
 
+test('a status may go back once after a late request of a former agent', async () => {
+  const { bed, reported, patch } = judged();
+  const next = bed.server.connect();
+  const patchByNext = (status: object) => bed.settle(refusalOf(next.patch(statusOf('web'), { status })));
+  bed.server.operations.create(pods, apiPod('web'), 'uid-1');
+  await patchByNext({ phase: 'Running' });
+  await patch({ phase: 'Failed' });
+  await patchByNext({ phase: 'Running' });
+  expect(reported).toEqual([]);
+  await patchByNext({ phase: 'Failed' });
+  await patchByNext({ phase: 'Running' });
+  expect(reported).toEqual(['status uid-1: the status goes back: phase from Failed to Running']);
+});
+
 test('a pod that is deleted by its node too early is reported', async () => {
   const { bed, reported } = judged();
   bed.server.operations.create(pods, apiPod('web'), 'uid-1');
