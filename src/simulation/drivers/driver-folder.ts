@@ -25,6 +25,7 @@ const NOTICED_MS = 2_000;
 export class DriverFolder {
   readonly #options: DriverFolderOptions;
   readonly #there = new Map<DriverService, DriverProcess>();
+  readonly #last = new Map<DriverService, DriverProcess>();
   /** By the socket. */
   readonly #sockets = new Map<string, DriverProcess>();
   readonly #underWay = new Map<DriverService, Set<string>>();
@@ -55,6 +56,12 @@ export class DriverFolder {
     return process && this.#registered.get(process);
   }
 
+  /** Whether the agent has registered its last process. */
+  wasRegistered(service: DriverService): boolean {
+    const process = this.#last.get(service);
+    return process !== undefined && this.#registered.has(process);
+  }
+
   /** The processes of all drivers end, and others appear. */
   restart(): void {
     for (const service of this.#options.services) {
@@ -82,6 +89,7 @@ export class DriverFolder {
     const key = this.#key(service.name);
     const process = new DriverProcess({ service, key, world, clock, underWay });
     this.#there.set(service, process);
+    this.#last.set(service, process);
     tell?.(`the driver ${service.name} appears: ${process.character}`);
     this.#registers(process);
     if (world.misbehaves())

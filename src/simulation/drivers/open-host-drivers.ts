@@ -111,6 +111,7 @@ function openDra(
     isPublished: () => publisher.isPublished,
     registeredAt: () => folder().registeredAt(service),
     isThere,
+    wasRegistered: () => folder().wasRegistered(service),
     isReachable: () => api.reachability === 'up',
     violated: (what) => violated({ invariant: 'dra', what: `${plan.driver}: ${what}` }),
   });

@@ -5,6 +5,8 @@ export interface SlicesJudgeOptions {
   /** Since when the driver is registered with the agent, Unix ms; undefined where it is not there, or not yet. */
   readonly registeredAt: () => number | undefined;
   readonly isThere: () => boolean;
+  /** Whether its last process was registered with the agent. */
+  readonly wasRegistered: () => boolean;
   /** Whether the API server answers. */
   readonly isReachable: () => boolean;
   readonly violated: (what: string) => void;
@@ -21,6 +23,10 @@ export class SlicesJudge {
   readonly #options: SlicesJudgeOptions;
   /** Since when they are there without their driver, Unix ms. */
   #since: number | undefined;
+  /** The present agent has deleted what was there. As with the kubelet, it never hears of a driver that publishes after that without being registered. */
+  #isCleared = false;
+  /** The connections of agents that await an answer. */
+  readonly #asking = new Set<number>();
   /** By the connection of an agent: when its last request was done, Unix ms. */
   readonly #done = new Map<number, number>();
   /** Agents that have done their first task: an agent begins with the deletion of all ResourceSlices, and tries until it succeeds. */
@@ -32,8 +38,13 @@ export class SlicesJudge {
 
   /** `isAtWork`: an agent runs, and has started completely. */
   housekeeping(isAtWork: boolean): void {
-    const { now, isPublished, isThere, isReachable, violated } = this.#options;
-    if (!isAtWork || !isReachable() || isThere() || !isPublished()) {
+    const { now, isPublished, isThere, isReachable, wasRegistered, violated } = this.#options;
+    if (!isAtWork) {
+      this.#asking.clear();
+      this.#isCleared = false;
+    }
+    const isExcused = this.#asking.size > 0 || (this.#isCleared && !wasRegistered());
+    if (!isAtWork || isExcused || !isReachable() || isThere() || !isPublished()) {
       this.#since = undefined;
       return;
     }
@@ -46,15 +57,17 @@ export class SlicesJudge {
     const { now } = this.#options;
     if (now() - (this.#done.get(connection) ?? now()) > PAUSE_MS) this.#begun.add(connection);
     this.#done.delete(connection);
-    this.#since = undefined;
+    this.#asking.add(connection);
   }
 
   answered(connection: number, isDone: boolean): void {
     if (isDone) this.#done.set(connection, this.#options.now());
+    this.#asking.delete(connection);
     this.#since = undefined;
   }
 
   deleted(connection: number): void {
+    this.#isCleared = true;
     const { now, registeredAt, violated } = this.#options;
     if (this.#begun.has(connection) && now() - (registeredAt() ?? now()) > LATE_MS)
       violated('its ResourceSlices are deleted, and it is there');

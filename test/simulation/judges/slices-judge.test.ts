@@ -7,6 +7,7 @@ function bed() {
   const world = {
     nowMs: 0,
     isThere: false,
+    wasRegistered: true,
     isPublished: true,
     registeredAt: undefined as number | undefined,
   };
@@ -15,6 +16,7 @@ function bed() {
     isPublished: () => world.isPublished,
     registeredAt: () => world.registeredAt,
     isThere: () => world.isThere,
+    wasRegistered: () => world.wasRegistered,
     isReachable: () => true,
     violated: (what) => violations.push(what),
   });
@@ -35,6 +37,19 @@ test('slices that stay for too long without their driver are reported', () => {
   expect(reported()).toEqual(['its ResourceSlices are kept, and it is gone']);
 });
 
+test('slices may stay that a driver publishes after the first deletion, if it goes before it is registered', () => {
+  const { judge, world, passes, reported } = bed();
+  world.wasRegistered = false;
+  passes(50);
+  expect(reported()).toEqual(['its ResourceSlices are kept, and it is gone']);
+  judge.deleted(1);
+  passes(50);
+  expect(reported()).toEqual([]);
+  passes(2, false);
+  passes(50);
+  expect(reported()).toHaveLength(1);
+});
+
 test.each<[string, (given: ReturnType<typeof bed>) => void]>([
   [
     'the driver is back',
@@ -45,7 +60,21 @@ test.each<[string, (given: ReturnType<typeof bed>) => void]>([
     },
   ],
   ['no agent is at work', ({ passes }) => passes(2, false)],
-  ['the agent tries again', ({ judge }) => judge.asked(1)],
+  [
+    'the agent has waited for an answer',
+    ({ judge, passes }) => {
+      judge.asked(1);
+      passes(60);
+      judge.answered(1, false);
+    },
+  ],
+  [
+    'the agent that asked is dead',
+    ({ judge, passes }) => {
+      judge.asked(1);
+      passes(2, false);
+    },
+  ],
   ['the agent has had an answer', ({ judge }) => judge.answered(1, false)],
 ])('the time starts again when %s', (_, happens) => {
   const given = bed();
