@@ -25,8 +25,10 @@ export class SlicesJudge {
   #since: number | undefined;
   /** The present agent has deleted what was there. As with the kubelet, it never hears of a driver that publishes after that without being registered. */
   #isCleared = false;
-  /** The connections of agents that await an answer. */
-  readonly #asking = new Set<number>();
+  /** It awaits an answer. */
+  #isAsking = false;
+  /** Its connection. */
+  #agent = 0;
   /** By the connection of an agent: when its last request was done, Unix ms. */
   readonly #done = new Map<number, number>();
   /** Agents that have done their first task: an agent begins with the deletion of all ResourceSlices, and tries until it succeeds. */
@@ -39,11 +41,7 @@ export class SlicesJudge {
   /** `isAtWork`: an agent runs, and has started completely. */
   housekeeping(isAtWork: boolean): void {
     const { now, isPublished, isThere, isReachable, wasRegistered, violated } = this.#options;
-    if (!isAtWork) {
-      this.#asking.clear();
-      this.#isCleared = false;
-    }
-    const isExcused = this.#asking.size > 0 || (this.#isCleared && !wasRegistered());
+    const isExcused = this.#isAsking || (this.#isCleared && !wasRegistered());
     if (!isAtWork || isExcused || !isReachable() || isThere() || !isPublished()) {
       this.#since = undefined;
       return;
@@ -57,17 +55,19 @@ export class SlicesJudge {
     const { now } = this.#options;
     if (now() - (this.#done.get(connection) ?? now()) > PAUSE_MS) this.#begun.add(connection);
     this.#done.delete(connection);
-    this.#asking.add(connection);
+    if (connection !== this.#agent) this.#isCleared = false;
+    this.#agent = connection;
+    this.#isAsking = true;
   }
 
   answered(connection: number, isDone: boolean): void {
     if (isDone) this.#done.set(connection, this.#options.now());
-    this.#asking.delete(connection);
+    if (connection === this.#agent) this.#isAsking = false;
     this.#since = undefined;
   }
 
   deleted(connection: number): void {
-    this.#isCleared = true;
+    if (connection === this.#agent) this.#isCleared = true;
     const { now, registeredAt, violated } = this.#options;
     if (this.#begun.has(connection) && now() - (registeredAt() ?? now()) > LATE_MS)
       violated('its ResourceSlices are deleted, and it is there');
