@@ -13,9 +13,9 @@ function node(cpu: string): SimulatedAgent {
   return agent;
 }
 
-const wanting = (cpu: string, more: Partial<PodSpec> = {}): PodSpec =>
+const wanting = (cpu: string, more: Partial<PodSpec> = {}, endSeconds = 5): PodSpec =>
   podSpec({
-    containers: [container('main', 'run term-takes=5s', { resources: { requests: { cpu } } })],
+    containers: [container('main', `run term-takes=${endSeconds}s`, { resources: { requests: { cpu } } })],
     ...more,
   });
 
@@ -34,12 +34,14 @@ const cpuOf = (agent: SimulatedAgent, uid: string) =>
 const pendingOf = (agent: SimulatedAgent, uid: string) =>
   agent.status(uid)?.conditions?.find(({ type }) => type === 'PodResizePending');
 
-async function growing() {
+/** `endSeconds`: how long the growing pod takes to end. */
+async function growing(endSeconds = 5) {
   const agent = node('2');
-  const [victim, uid] = (await running(agent, ['victim', wanting('1')], ['dns', wanting('1', CRITICAL)])) as [
-    string,
-    string,
-  ];
+  const [victim, uid] = (await running(
+    agent,
+    ['victim', wanting('1')],
+    ['dns', wanting('1', CRITICAL, endSeconds)],
+  )) as [string, string];
   resize(agent, 'dns', 1_500);
   await agent.untilState(victim, 'Terminating.Stopping');
   return { agent, victim, uid };
@@ -133,6 +135,15 @@ test('a resize that waits is granted as soon as room is not being made for anoth
   resize(agent, 'dns', 1_000);
   await agent.until(() => cpuOf(agent, uid) === '1500m', 'the resize to be granted');
   expect([agent.state(victim), victims(agent)]).toEqual(['Terminating.Stopping', ['victim']]);
+  expect(await agent.verdict()).toEqual(ALL_WELL);
+});
+
+test('a pod that is ending by the time there is room for its resize does not get it', async () => {
+  const { agent, victim, uid } = await growing(20);
+  agent.kill(uid);
+  await agent.untilState(victim, 'Terminated.Finished');
+  expect(agent.state(uid)).toBe('Terminating.Stopping');
+  expect(cpuOf(agent, uid)).toBe('1');
   expect(await agent.verdict()).toEqual(ALL_WELL);
 });
 

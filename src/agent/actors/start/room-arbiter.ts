@@ -298,8 +298,9 @@ export class RoomArbiter {
   }
 
   #admitPreemptor(uid: string): Admission {
+    const isEnding = this.#parts.registry.isPodTerminationRequested(uid);
     const growth = this.growing.get(uid);
-    if (growth !== undefined) return this.growing.admit(growth);
+    if (growth !== undefined && !isEnding) return this.growing.admit(growth);
     const request = this.#requests.wanted(uid);
     if (request === undefined) return { kind: 'rejected', ...unexpectedAdmissionError('the pod is gone') };
     const admission = this.#decide(request.pod, false, this.#parts.nodeFacts);
