@@ -11,6 +11,7 @@ import {
 import { admitPodBeside, type FreedRoom } from '../../policies/preemption/victim-plan.ts';
 import { effectiveGracePeriodSeconds } from '../../policies/termination/pod-termination.ts';
 import type { PodAdmission, PodNode } from '../../runtime/node/pod-node.ts';
+import type { Pleg } from '../../runtime/pleg/pleg.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { NodeFacts } from '../../../types/node-facts.ts';
@@ -25,6 +26,7 @@ export interface RoomArbiterParts {
   readonly registry: PodRegistry;
   /** `admit` is called for each pod before the room for it is judged. */
   readonly node: Pick<PodNode, 'admit' | 'withdraw'>;
+  readonly pleg: Pick<Pleg, 'runtimeHolds'>;
   readonly nodeFacts: () => NodeFacts;
   /** With the node as the API server has it now; only in a cluster. */
   readonly freshNodeFacts?: () => Promise<NodeFacts>;
@@ -105,14 +107,13 @@ export class RoomArbiter {
       answer({ type: 'ADMITTED' });
       return;
     }
-    const isUnanswered = this.#requests.keep(request);
+    const before = this.#requests.keep(request);
     const shortage = this.#shortages.get(uid);
     if (this.#preemptions.has(uid) && shortage !== undefined) {
       answer({ type: 'SHORT', ...shortage });
       return;
     }
-    // What it got so far at its last try, such as a device, may be of no use by now.
-    if (isUnanswered && !isRunning) this.#parts.node.withdraw(uid);
+    if (!isRunning && this.#mayHaveOld(uid, before)) this.#parts.node.withdraw(uid);
     const rejection = this.#admittedByParts(request);
     if (rejection instanceof Promise) void this.#judgeLater(request, isRunning, rejection);
     else this.#judge(request, isRunning, rejection);
@@ -142,6 +143,11 @@ export class RoomArbiter {
   resize(pod: Pod): void {
     this.#ledger.replace(pod);
     this.offerAll();
+  }
+
+  /** Whether the pod may have got CPUs or devices at a try that led to nothing, perhaps of an earlier agent: they may be of no use by now. */
+  #mayHaveOld(uid: string, before: RoomRequest | undefined): boolean {
+    return before === undefined ? this.#parts.pleg.runtimeHolds(uid) === 'nothing' : !before.isAnswered;
   }
 
   /** Never throws or rejects: an admission that fails must not block other pods. */

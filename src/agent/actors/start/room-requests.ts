@@ -37,13 +37,13 @@ export class RoomRequests {
     return { pod, answer, asked: new AbortController(), number: ++this.#count, isAnswered: false };
   }
 
-  /** An earlier request of the pod gets no answer any more. Returns whether it has had none. */
-  keep(request: RoomRequest): boolean {
+  /** An earlier request of the pod gets no answer any more. Returns that request. */
+  keep(request: RoomRequest): RoomRequest | undefined {
     const { uid } = request.pod.metadata;
     const before = this.#latest.get(uid);
     before?.asked.abort();
     this.#latest.set(uid, request);
-    return before?.isAnswered === false;
+    return before;
   }
 
   /** The pod has a place. */
