@@ -104,6 +104,8 @@ export class CpusetUpdates {
     const cpuset = this.#parts.cpusetOf(uid, name);
     const last = this.#known.get(uid)?.get(name);
     if (cpuset === '' || (last?.id === id && last.cpuset === cpuset)) return;
+    // A call that fails may have been carried out: then nothing is known.
+    this.#known.get(uid)?.delete(name);
     try {
       await this.#parts.runtime.updateContainerResources(id, { ...UNCHANGED, cpusetCpus: cpuset });
       this.has(uid, name, { id, cpuset });

@@ -126,6 +126,23 @@ test('an update that fails is tried again in the next period, and the log says s
   expect(calls).toHaveLength(2);
 });
 
+test('a container whose update has failed is updated also if the CPUs are the former ones again', async () => {
+  const { updates, calls, world, clock } = bed([pod('a')]);
+  updates.has('a', 'main', { id: 'a/main', cpuset: '0-3' });
+  updates.start({ pods: () => world.pods });
+  await clock.advance(0);
+  world.shared = '0';
+  world.answer = () => Promise.reject(new Error('the connection broke'));
+  updates.update();
+  await clock.advance(0);
+  world.shared = '0-3';
+  world.answer = () => Promise.resolve();
+  updates.update();
+  await clock.advance(0);
+  expect(calls).toEqual(['a/main 0', 'a/main 0-3']);
+  await updates.stop();
+});
+
 test('the next instance is updated, also if the end of the former one was not seen; a pod that is gone is forgotten', async () => {
   const { updates, calls, world, clock } = bed([pod('a')]);
   updates.start({ pods: () => world.pods });
