@@ -26,6 +26,7 @@ export class DriverFolder {
   readonly #options: DriverFolderOptions;
   readonly #there = new Map<DriverService, DriverProcess>();
   readonly #last = new Map<DriverService, DriverProcess>();
+  readonly #goneAt = new Map<DriverService, number>();
   /** By the socket. */
   readonly #sockets = new Map<string, DriverProcess>();
   readonly #underWay = new Map<DriverService, Set<string>>();
@@ -54,6 +55,11 @@ export class DriverFolder {
   registeredAt(service: DriverService): number | undefined {
     const process = this.#there.get(service);
     return process && this.#registered.get(process);
+  }
+
+  /** When its last process has ended, Unix ms; 0 where none has. */
+  goneAt(service: DriverService): number {
+    return this.#goneAt.get(service) ?? 0;
   }
 
   /** Whether the agent has registered its last process. */
@@ -106,6 +112,7 @@ export class DriverFolder {
     if (!world.misbehaves() || !process.isAlive) return;
     process.die();
     this.#there.delete(service);
+    this.#goneAt.set(service, clock.now());
     tell?.(`the driver ${service.name} dies`);
     const awayMs = drawnMs(AWAY_MS, process.draw('away'), process.draw('share'));
     clock.setTimeout(() => {

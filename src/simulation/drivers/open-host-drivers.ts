@@ -111,6 +111,7 @@ function openDra(
     isPublished: () => publisher.isPublished,
     registeredAt: () => folder().registeredAt(service),
     isThere,
+    goneAt: () => folder().goneAt(service),
     wasRegistered: () => folder().wasRegistered(service),
     isReachable: () => api.reachability === 'up',
     violated: (what) => violated({ invariant: 'dra', what: `${plan.driver}: ${what}` }),

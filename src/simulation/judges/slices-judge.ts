@@ -5,6 +5,8 @@ export interface SlicesJudgeOptions {
   /** Since when the driver is registered with the agent, Unix ms; undefined where it is not there, or not yet. */
   readonly registeredAt: () => number | undefined;
   readonly isThere: () => boolean;
+  /** When its last process has ended, Unix ms; 0 where none has. */
+  readonly goneAt: () => number;
   /** Whether its last process was registered with the agent. */
   readonly wasRegistered: () => boolean;
   /** Whether the API server answers. */
@@ -40,13 +42,14 @@ export class SlicesJudge {
 
   /** `isAtWork`: an agent runs, and has started completely. */
   housekeeping(isAtWork: boolean): void {
-    const { now, isPublished, isThere, isReachable, wasRegistered, violated } = this.#options;
+    const { now, isPublished, isThere, goneAt, isReachable, wasRegistered, violated } = this.#options;
     const isExcused = this.#isAsking || (this.#isCleared && !wasRegistered());
     if (!isAtWork || isExcused || !isReachable() || isThere() || !isPublished()) {
       this.#since = undefined;
       return;
     }
-    this.#since ??= now();
+    // It may have been there for a moment between two of these calls.
+    this.#since = Math.max(this.#since ?? now(), goneAt());
     if (now() - this.#since > KEPT_MS) violated('its ResourceSlices are kept, and it is gone');
   }
 

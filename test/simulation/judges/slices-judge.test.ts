@@ -7,6 +7,7 @@ function bed() {
   const world = {
     nowMs: 0,
     isThere: false,
+    goneAt: 0,
     wasRegistered: true,
     isPublished: true,
     registeredAt: undefined as number | undefined,
@@ -16,6 +17,7 @@ function bed() {
     isPublished: () => world.isPublished,
     registeredAt: () => world.registeredAt,
     isThere: () => world.isThere,
+    goneAt: () => world.goneAt,
     wasRegistered: () => world.wasRegistered,
     isReachable: () => true,
     violated: (what) => violations.push(what),
@@ -60,6 +62,12 @@ test.each<[string, (given: ReturnType<typeof bed>) => void]>([
       world.isThere = true;
       passes(2);
       world.isThere = false;
+    },
+  ],
+  [
+    'the driver was back for a moment',
+    ({ world }) => {
+      world.goneAt = world.nowMs;
     },
   ],
   ['no agent is at work', ({ passes }) => passes(2, false)],

@@ -14,6 +14,7 @@ export interface RoomRequest {
   readonly asked: AbortController;
   /** Requests are numbered in their order. */
   readonly number: number;
+  /** Whether it was ADMITTED, SHORT or REJECTED. */
   isAnswered: boolean;
 }
 
@@ -87,6 +88,7 @@ export class RoomRequests {
     const priorityOf = (uid: string) => this.#registry.podOf(uid)?.spec.priority ?? 0;
     return waiting.sort((a, b) => priorityOf(b) - priorityOf(a));
   }
+
   #isStarting(uid: string, state: 'Admitting' | 'AwaitingRoom'): boolean {
     const snapshot = this.#registry.get(uid)?.actor.getSnapshot();
     return snapshot?.matches({ Syncing: { Starting: state } }) === true;
