@@ -1,6 +1,7 @@
 /** The handing out of devices, broken. */
 import type { Mutant } from './mutant.ts';
 
+const ARBITER = 'src/agent/actors/start/room-arbiter.ts';
 const MANAGER = 'src/agent/runtime/devices/device-manager.ts';
 const STOCK = 'src/agent/runtime/devices/device-stock.ts';
 const CHOICE = 'src/agent/policies/devices/device-choice.ts';
@@ -78,9 +79,9 @@ export const DEVICE_MUTANTS: readonly Mutant[] = [
     name: 'outdated-assignment-kept',
     breaks:
       'A device that was set aside by an attempt which was broken off stays with the pod when it is gone (devices)',
-    file: MANAGER,
-    find: `    if (!this.#runs(uid)) this.#records.dropReserved(uid);\n`,
-    replace: '',
+    file: ARBITER,
+    find: `this.#mayHaveOld(uid, before)) `,
+    replace: `this.#mayHaveOld(uid, before) && before === undefined) `,
   },
   {
     name: 'running-pod-judged-by-devices',

@@ -193,11 +193,6 @@ export class DeviceManager implements HintProvider {
     this.#allocator.reserve(pod, container, hint?.numaNodes);
   }
 
-  /** Drops devices that an earlier, aborted admission of the pod has set aside: they may not exist any more. */
-  begin(uid: string): void {
-    if (!this.#runs(uid)) this.#records.dropReserved(uid);
-  }
-
   complete(pod: Pod, signal: AbortSignal): Promise<void> | undefined {
     const { uid } = pod.metadata;
     return this.#records.awaitsPlugin(uid) || this.#unwritten.has(uid)

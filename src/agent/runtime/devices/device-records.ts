@@ -64,10 +64,10 @@ export class DeviceRecords {
     else this.#pods.delete(uid);
   }
 
-  /** Frees the devices that are only set aside for the pod, or for this container of it. */
-  dropReserved(uid: string, only?: string): void {
-    for (const { container, resource, answer } of this.#pods.get(uid) ?? [])
-      if (answer === undefined && (only ?? container) === container) this.drop(uid, container, resource);
+  /** Frees the devices that are only set aside for the container. */
+  dropReserved(uid: string, container: string): void {
+    for (const { resource, answer } of this.of(uid, container))
+      if (answer === undefined) this.drop(uid, container, resource);
   }
 
   /** Frees all devices of the pod. Returns whether it had any. */

@@ -4,8 +4,6 @@ import type { Container, Pod } from '../../../types/kubernetes.ts';
 /** Gives containers devices, CPUs or memory, which are on certain NUMA nodes. The topology manager calls it. */
 export interface HintProvider {
   readonly name: string;
-  /** An admission of the pod begins, perhaps not the first one: drops what an earlier attempt has only set aside. */
-  begin?(uid: string): void;
   /**
    * The NUMA nodes that would do for the container. If it already has something, the nodes of that. `numaNodes`: those of the
    * machine.

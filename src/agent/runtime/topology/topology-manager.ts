@@ -67,7 +67,6 @@ export class TopologyManager implements PodSubsystem {
 
   #allocate(pod: Pod): void {
     const { providers, scope, numa } = this.#options;
-    for (const provider of providers) provider.begin?.(pod.metadata.uid);
     const ofPod = scope === 'pod' ? this.#hint((provider) => provider.podHints(pod, numa.ids)) : undefined;
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
       const hint = ofPod ?? this.#hint((provider) => provider.hints(pod, container, numa.ids));
