@@ -24,9 +24,8 @@ const NOTICED_MS = 2_000;
 
 export class DriverFolder {
   readonly #options: DriverFolderOptions;
-  readonly #there = new Map<DriverService, DriverProcess>();
-  readonly #last = new Map<DriverService, DriverProcess>();
-  readonly #goneAt = new Map<DriverService, number>();
+  /** The last process of each driver, which may have ended. */
+  readonly #processes = new Map<DriverService, DriverProcess>();
   /** By the socket. */
   readonly #sockets = new Map<string, DriverProcess>();
   readonly #underWay = new Map<DriverService, Set<string>>();
@@ -48,30 +47,30 @@ export class DriverFolder {
   }
 
   isThere(service: DriverService): boolean {
-    return this.#there.has(service);
+    return this.#processes.get(service)?.isAlive === true;
   }
 
   /** Since when the agent has registered it, Unix ms; undefined where it has not. */
   registeredAt(service: DriverService): number | undefined {
-    const process = this.#there.get(service);
-    return process && this.#registered.get(process);
+    const process = this.#processes.get(service);
+    return process?.isAlive === true ? this.#registered.get(process) : undefined;
   }
 
-  /** When its last process has ended, Unix ms; 0 where none has. */
+  /** When its last process has ended, Unix ms; 0 while it runs. */
   goneAt(service: DriverService): number {
-    return this.#goneAt.get(service) ?? 0;
+    return this.#processes.get(service)?.endedAt ?? 0;
   }
 
   /** Whether the agent has registered its last process. */
   wasRegistered(service: DriverService): boolean {
-    const process = this.#last.get(service);
+    const process = this.#processes.get(service);
     return process !== undefined && this.#registered.has(process);
   }
 
   /** The processes of all drivers end, and others appear. */
   restart(): void {
     for (const service of this.#options.services) {
-      this.#there.get(service)?.die();
+      this.#processes.get(service)?.die();
       this.#appears(service);
     }
   }
@@ -81,7 +80,7 @@ export class DriverFolder {
     this.#watcher = watcher;
     this.#registered.clear();
     this.#awaited.clear();
-    for (const process of this.#there.values()) this.#registers(process);
+    for (const process of this.#processes.values()) if (process.isAlive) this.#registers(process);
   }
 
   connect(socket: string, clock: Clock): GrpcLink {
@@ -94,8 +93,7 @@ export class DriverFolder {
     this.#underWay.set(service, underWay);
     const key = this.#key(service.name);
     const process = new DriverProcess({ service, key, world, clock, underWay });
-    this.#there.set(service, process);
-    this.#last.set(service, process);
+    this.#processes.set(service, process);
     tell?.(`the driver ${service.name} appears: ${process.character}`);
     this.#registers(process);
     if (world.misbehaves())
@@ -111,8 +109,6 @@ export class DriverFolder {
     const { service } = process;
     if (!world.misbehaves() || !process.isAlive) return;
     process.die();
-    this.#there.delete(service);
-    this.#goneAt.set(service, clock.now());
     tell?.(`the driver ${service.name} dies`);
     const awayMs = drawnMs(AWAY_MS, process.draw('away'), process.draw('share'));
     clock.setTimeout(() => {

@@ -77,7 +77,7 @@ export class DriverProcess {
   readonly character: Character;
   readonly onDeath = new Set<() => void>();
   readonly #options: DriverProcessOptions;
-  #isAlive = true;
+  #endedAt: number | undefined;
   #count = 0;
 
   constructor(options: DriverProcessOptions) {
@@ -88,11 +88,16 @@ export class DriverProcess {
   }
 
   get isAlive(): boolean {
-    return this.#isAlive;
+    return this.#endedAt === undefined;
+  }
+
+  /** Unix ms; undefined while it runs. */
+  get endedAt(): number | undefined {
+    return this.#endedAt;
   }
 
   die(): void {
-    this.#isAlive = false;
+    this.#endedAt ??= this.#options.clock.now();
     for (const listener of this.onDeath) listener();
     this.onDeath.clear();
   }

@@ -5,6 +5,7 @@ import {
   milliValue,
   quantityValue,
 } from '../../agent/policies/formats/quantity.ts';
+import { amountIn } from '../../agent/policies/pod/resources.ts';
 import type { LinuxContainerResources } from '../../types/cri.ts';
 import type { Container, Pod, PodStatus } from '../../types/kubernetes.ts';
 
@@ -32,11 +33,12 @@ export function whyUnresized(
 /** A request for memory alone does not show in the runtime: the node says what it has granted. */
 function isGranted({ spec }: Pod, status: PodStatus | undefined): boolean {
   return spec.containers.every(({ name, resources }) => {
-    const { allocatedResources = {} } = status?.containerStatuses?.find((one) => one.name === name) ?? {};
-    return ['cpu', 'memory'].every((resource) => {
-      const amount = (list: Readonly<Record<string, string>> = {}) => parseQuantity(list[resource] ?? '0');
-      return compareQuantity(amount(resources?.requests), amount(allocatedResources)) === 0;
-    });
+    const { allocatedResources } = status?.containerStatuses?.find((one) => one.name === name) ?? {};
+    return ['cpu', 'memory'].every(
+      (resource) =>
+        compareQuantity(amountIn(resources?.requests, resource), amountIn(allocatedResources, resource)) ===
+        0,
+    );
   });
 }
 

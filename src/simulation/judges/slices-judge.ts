@@ -5,7 +5,7 @@ export interface SlicesJudgeOptions {
   /** Since when the driver is registered with the agent, Unix ms; undefined where it is not there, or not yet. */
   readonly registeredAt: () => number | undefined;
   readonly isThere: () => boolean;
-  /** When its last process has ended, Unix ms; 0 where none has. */
+  /** When its last process has ended, Unix ms; 0 while it runs. */
   readonly goneAt: () => number;
   /** Whether its last process was registered with the agent. */
   readonly wasRegistered: () => boolean;

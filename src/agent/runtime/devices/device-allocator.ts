@@ -51,9 +51,8 @@ export class DeviceAllocator {
 
   /** Calls the plugins of the devices that are set aside for the container. Resolves to whether there were any. */
   async complete(pod: Pod, container: string, signal: AbortSignal): Promise<boolean> {
-    const reserved = this.#parts.records
-      .of(pod.metadata.uid, container)
-      .filter(({ answer }) => answer === undefined);
+    const setAside = this.#parts.records.setAside(pod.metadata.uid);
+    const reserved = setAside.filter((record) => record.container === container);
     for (const record of reserved) await this.#completeOne(pod, record, signal);
     return reserved.length > 0;
   }
@@ -106,8 +105,8 @@ export class DeviceAllocator {
   /** Containers that were to reuse what the container does not get any more reuse what it gets, so that the pod holds no more than it needs. */
   #reuseInstead(pod: Pod, { resource, ids }: DeviceRecord, exchanged: ReadonlySet<string>): void {
     const lost = new Set(ids.filter((id) => !exchanged.has(id)));
-    for (const later of this.#parts.records.setAside(pod.metadata.uid, resource)) {
-      if (!later.ids.some((id) => lost.has(id))) continue;
+    for (const later of this.#parts.records.setAside(pod.metadata.uid)) {
+      if (later.resource !== resource || !later.ids.some((id) => lost.has(id))) continue;
       const choice = this.#chooseAgain(pod, later);
       if (choice.kind === 'chosen' || choice.kind === 'open')
         this.#record(pod, { ...later, ids: chosenIds(choice, []) });

@@ -195,7 +195,7 @@ export class DeviceManager implements HintProvider {
 
   complete(pod: Pod, signal: AbortSignal): Promise<void> | undefined {
     const { uid } = pod.metadata;
-    return this.#records.awaitsPlugin(uid) || this.#unwritten.has(uid)
+    return this.#records.setAside(uid).length > 0 || this.#unwritten.has(uid)
       ? this.#complete(pod, signal)
       : undefined;
   }

@@ -29,16 +29,9 @@ export class DeviceRecords {
     return this.#pods.has(uid);
   }
 
-  /** Whether devices are set aside for the pod for which `Allocate` has not been answered. */
-  awaitsPlugin(uid: string): boolean {
-    return (this.#pods.get(uid) ?? []).some(({ answer }) => answer === undefined);
-  }
-
-  /** Devices of the resource for which the plugin has not answered `Allocate` yet. */
-  setAside(uid: string, resource: string): readonly DeviceRecord[] {
-    return (this.#pods.get(uid) ?? []).filter(
-      (record) => record.answer === undefined && record.resource === resource,
-    );
+  /** What is set aside for the pod, and for which `Allocate` has not been answered. */
+  setAside(uid: string): readonly DeviceRecord[] {
+    return (this.#pods.get(uid) ?? []).filter(({ answer }) => answer === undefined);
   }
 
   /** What the container has, and what is set aside for it. */
@@ -66,8 +59,8 @@ export class DeviceRecords {
 
   /** Frees the devices that are only set aside for the container. */
   dropReserved(uid: string, container: string): void {
-    for (const { resource, answer } of this.of(uid, container))
-      if (answer === undefined) this.drop(uid, container, resource);
+    for (const record of this.setAside(uid))
+      if (record.container === container) this.drop(uid, container, record.resource);
   }
 
   /** Frees all devices of the pod. Returns whether it had any. */

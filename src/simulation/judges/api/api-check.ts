@@ -51,9 +51,9 @@ function whyWrongMirror({ staticPods, ...facts }: ApiCheckFacts, mirror: Pod): s
   const wanted = staticPods.find(({ metadata }) => metadata.name === mirror.metadata.name);
   if (wanted === undefined) return 'has a mirror pod, and is not wanted';
   if (facts.isDeletedByHand(wanted.metadata.uid)) return 'has a mirror pod, and was deleted by hand';
-  // A static pod that waits for its next start, or was ended before it, still has the mirror pod that shows its former end.
-  if (wanted.metadata.uid === uid && isTerminal(mirror) && !facts.hasStarted(uid)) return undefined;
   if (wanted.metadata.uid === uid) {
+    // A static pod that waits for its next start, or was ended before it, still has the mirror pod that shows its former end.
+    if (isTerminal(mirror) && !facts.hasStarted(uid)) return undefined;
     const known = facts.statusOf(uid);
     // As with the kubelet, the next agent knows nothing of a container that was removed. The server refuses its status, in which the container has
     // not ended.
