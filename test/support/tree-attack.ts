@@ -8,6 +8,9 @@ import { fileURLToPath } from 'node:url';
 
 const PROGRAM = fileURLToPath(new URL('./tree-attacker.ts', import.meta.url));
 
+/** So many that the work on them takes a while. */
+const FOLDERS = 400;
+
 export interface TreeAttack {
   /** Resolves when it has ended, with the last line that it has written. */
   readonly ended: Promise<string>;
@@ -29,7 +32,30 @@ export async function attackTree(args: readonly string[], uid?: number): Promise
   return { ended: closed.then(() => last), kill: () => void child.kill('SIGKILL') };
 }
 
-/** Folders `d0`, `d1`, … with a file each, for an attacker that swaps them. */
+/**
+ * Does some work on a folder of folders while a program replaces them by links to `victim`, with another folder each time: as often as asked,
+ * and again until the program has replaced one while the work went on.
+ */
+export async function whileSwapped(
+  times: number,
+  victim: string,
+  prepare: (round: number) => { readonly folder: string; readonly work: () => Promise<unknown> },
+): Promise<void> {
+  let swapped = 0;
+  for (let round = 0; round < times || swapped === 0; round++) {
+    const { folder, work } = prepare(round);
+    makeFolders(folder, FOLDERS);
+    const attack = await attackTree(['swap', folder, victim, String(FOLDERS)]);
+    try {
+      await work();
+      swapped += Number(await attack.ended);
+    } finally {
+      attack.kill();
+    }
+  }
+}
+
+/** Folders `d0`, `d1`, … with a file each. */
 export function makeFolders(folder: string, count: number): void {
   for (let index = 0; index < count; index++) {
     mkdirSync(join(folder, `d${index}`), { recursive: true });

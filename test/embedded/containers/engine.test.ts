@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs
 import { join } from 'node:path';
 import { testAsRoot } from '../../support/as-root.ts';
 import { type EngineBed, engineBed } from '../../support/process-engine.ts';
-import { attackTree, makeFolders } from '../../support/tree-attack.ts';
+import { makeFolders, whileSwapped } from '../../support/tree-attack.ts';
 import { containerConfig, podConfig, shell } from '../../support/runtime-configs.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -51,16 +51,13 @@ describe('a sandbox', () => {
     const { engine, layout } = bed;
     const victim = join(layout.rootDir, 'victim');
     makeFolders(victim, 50);
-    let swapped = 0;
-    for (let round = 0; round < 4; round++) {
+    await whileSwapped(4, victim, () => {
       const sandboxId = engine.runPodSandbox(podConfig('/logs'));
-      const folder = join(layout.workDir(sandboxId), 'folder');
-      makeFolders(folder, 400);
-      const attack = await attackTree(['swap', folder, victim, '400']);
-      await engine.removePodSandbox(sandboxId);
-      swapped += Number(await attack.ended);
-    }
-    expect(swapped).toBeGreaterThan(0);
+      return {
+        folder: join(layout.workDir(sandboxId), 'folder'),
+        work: () => engine.removePodSandbox(sandboxId),
+      };
+    });
     expect(readdirSync(victim, { recursive: true })).toHaveLength(100);
     expect(readdirSync(layout.scratchDir)).toEqual([]);
   });

@@ -19,7 +19,7 @@ import { placeOf } from '../../../src/system/files/open-place.ts';
 import { removePrivateSync, removeTree } from '../../../src/system/files/remove-tree.ts';
 import { errnoCode } from '../../../src/system/system-errors.ts';
 import { testAsRoot } from '../../support/as-root.ts';
-import { attackTree, makeFolders, type TreeAttack } from '../../support/tree-attack.ts';
+import { attackTree, type TreeAttack, whileSwapped } from '../../support/tree-attack.ts';
 
 const REMOVE_TREE = new URL('../../../src/system/files/remove-tree.ts', import.meta.url).href;
 const NOBODY = 65534;
@@ -133,15 +133,10 @@ describe('a program that goes on in the tree', () => {
 
   test('cannot lead the removal out of it by folders that become links', async () => {
     const victim = makeVictim();
-    let swapped = 0;
-    for (let round = 0; round < 5; round++) {
-      const folder = join(dir, `round${round}`, 'work');
-      makeFolders(folder, 400);
-      attack = await attackTree(['swap', folder, victim, '400']);
-      await removeTree(join(dir, `round${round}`));
-      swapped += Number(await attack.ended);
-    }
-    expect(swapped).toBeGreaterThan(0);
+    await whileSwapped(5, victim, (round) => ({
+      folder: join(dir, `round${round}`, 'work'),
+      work: () => removeTree(join(dir, `round${round}`)),
+    }));
     expect(readdirSync(victim)).toHaveLength(100);
     expect(names().toSorted()).toEqual(['tree', 'victim']);
   });

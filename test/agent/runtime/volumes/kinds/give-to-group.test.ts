@@ -4,18 +4,16 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from '@jest/globals';
 import { giveToGroup } from '../../../../../src/agent/runtime/volumes/kinds/give-to-group.ts';
 import { testAsRoot } from '../../../../support/as-root.ts';
-import { attackTree, makeFolders, type TreeAttack } from '../../../../support/tree-attack.ts';
+import { whileSwapped } from '../../../../support/tree-attack.ts';
 import { modeOf } from '../bed.ts';
 
 const NOBODY = 65534;
 
 let dir: string;
-let attack: TreeAttack | undefined;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'statelet-group-'));
 });
 afterEach(() => {
-  attack?.kill();
   rmSync(dir, { recursive: true });
 });
 
@@ -42,15 +40,10 @@ testAsRoot('files outside are not given to it by folders that become links meanw
   writeFileSync(join(victim, 'f'), '');
   const modes = () => [victim, join(victim, 'f')].map((path) => [statSync(path).gid, modeOf(path)]);
   const before = modes();
-  let swapped = 0;
-  for (let round = 0; round < 4; round++) {
+  await whileSwapped(4, victim, (round) => {
     const folder = join(dir, `round${round}`, 'work');
-    makeFolders(folder, 400);
-    attack = await attackTree(['swap', folder, victim, '400']);
     // What is moved away is no problem of the pod.
-    await give(folder);
-    swapped += Number(await attack.ended);
-  }
-  expect(swapped).toBeGreaterThan(0);
+    return { folder, work: () => give(folder) };
+  });
   expect(modes()).toEqual(before);
 });
