@@ -1,6 +1,8 @@
 /** Many pods that change at random on the real runtime. The invariants of the lifecycle are watched from outside. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
+import { openProcessNode } from '../../../src/embedded/process-node.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { nodeOf } from '../../support/admission.ts';
 import { apiPod, startAgent, staticPod, type TestAgent } from '../../support/agent.ts';
@@ -188,6 +190,31 @@ test.each(SEEDS)(
     await expectNothingLeft(agent);
   },
 );
+
+test('rule 9: a pod waits while what an earlier agent has left of its UID is being removed', async () => {
+  const begun = Promise.withResolvers<void>();
+  const removes = Promise.withResolvers<void>();
+  agent = await startAgent({
+    openNode: (context, places) => {
+      const parts = openProcessNode(context, places);
+      mkdirSync(join(places.rootDir, 'pods', 'uid-1', 'etc-hosts'), { recursive: true });
+      const remove: typeof parts.node.remove = async (pod) => {
+        begun.resolve();
+        await removes.promise;
+        await parts.node.remove(pod);
+      };
+      return Promise.resolve({ ...parts, node: { ...parts.node, remove } });
+    },
+  });
+  agent.ready();
+  agent.supervisor.send({ type: 'HOUSEKEEPING' });
+  await begun.promise;
+  agent.add(staticPod('web', 'uid-1'));
+  const waiting = agent.state('uid-1');
+  removes.resolve();
+  expect(waiting).toBe('Syncing.Starting.AwaitingRemoval');
+  await agent.until('uid-1', 'Syncing.Settled');
+});
 
 test('I6: a pod that ended while it waited for the runtime does not block the next pod of its name', async () => {
   agent = await startAgent();
