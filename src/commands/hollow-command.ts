@@ -1,7 +1,7 @@
 /** `statelet hollow`: runs hollow nodes in a cluster until a signal comes, or does something with those that run. */
 import { resolve } from 'node:path';
 import { resolveServerSettings } from '../agent/config/load-server-settings.ts';
-import { createLogger } from '../agent/server/open-logger.ts';
+import { createLogger, levelOf } from '../agent/server/open-logger.ts';
 import { openHollowFleet } from '../hollow/hollow-fleet.ts';
 import { DEFAULT_PLAN, type HollowPlan, parseHollowPlan } from '../hollow/plan/hollow-plan.ts';
 import { HOLLOW_ACTIONS, type ListedNode } from '../hollow/serve/hollow-control.ts';
@@ -66,7 +66,12 @@ async function runNodes(names: readonly string[], flags: HollowFlags): Promise<v
     rootDir: resolve(rootDir),
     nodeIP: nodeIp,
     server,
-    configuration: hollowConfiguration(plan, serverFlags),
+    served: {
+      ...hollowConfiguration(plan, { ...serverFlags, rootDir: resolve(rootDir) }),
+      setVerbosity: (level) => {
+        logger.level = levelOf(level);
+      },
+    },
     logger,
   });
   void fleet.start();

@@ -1,20 +1,22 @@
-import { resolveConfig } from '../agent/config/config.ts';
+import { resolveConfig, type RunFlags } from '../agent/config/config.ts';
 import { shownConfiguration } from '../agent/config/shown-configuration.ts';
+import { shownFlags } from '../agent/config/shown-flags.ts';
 import { cpuSetString } from '../agent/policies/cpus/cpu-set.ts';
 import { parseQuantity, quantityValue } from '../agent/policies/formats/quantity.ts';
 import { RESERVED_MEMORY_BYTES } from '../hollow/node/hollow-managers.ts';
 import { evictionHardOf } from '../hollow/node/hollow-resources.ts';
 import type { PlannedManagers } from '../hollow/plan/planned-managers.ts';
 import type { HollowPlan } from '../hollow/plan/hollow-plan.ts';
+import type { ServedSettings } from '../hollow/serve/hollow-routes.ts';
 
 /**
- * `/configz` of hollow nodes, but for the port: the defaults of the kubelet, by which they behave, and what plan and flags say. `flags`: those of
- * the server, as in the tables of settings.
+ * What hollow nodes show at `/configz` and `/flagz`, but for names and ports: the defaults of the kubelet, by which they behave, and what plan and
+ * flags say. `flags`: those of the server, as in the tables of settings.
  */
 export function hollowConfiguration(
   plan: HollowPlan,
-  flags: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
+  flags: RunFlags,
+): Pick<ServedSettings, 'configuration' | 'flags'> {
   const { capacity, taints, staticPodPath, managers } = plan;
   const file = {
     ...managersConfiguration(managers),
@@ -23,7 +25,8 @@ export function hollowConfiguration(
     evictionHard: evictionHardOf(plan),
     ...(capacity.pods !== undefined && { maxPods: Number(quantityValue(parseQuantity(capacity.pods))) }),
   };
-  return shownConfiguration(resolveConfig({ ...flags, asKubelet: true }, file));
+  const config = resolveConfig({ ...flags, asKubelet: true }, file);
+  return { configuration: shownConfiguration(config), flags: shownFlags(config) };
 }
 
 function managersConfiguration({ reservedSystemCPUs, numaNodes: _numaNodes, ...policies }: PlannedManagers) {

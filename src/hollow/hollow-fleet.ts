@@ -25,6 +25,7 @@ import { failByPlan } from './node/outages.ts';
 import { readStaticPods } from './node/hollow-static-pods.ts';
 import type { HollowPlan } from './plan/hollow-plan.ts';
 import { openHollowControl } from './serve/hollow-control.ts';
+import type { ServedSettings } from './serve/hollow-routes.ts';
 import { type HollowServer, openHollowServer } from './serve/hollow-server.ts';
 
 const USER_AGENT = 'statelet-hollow';
@@ -38,8 +39,7 @@ export interface HollowOptions {
   /** The address of all nodes. Default: that of this machine. */
   readonly nodeIP?: string | undefined;
   readonly server: ServerSettings;
-  /** What all nodes show at `/configz`, but for their ports. */
-  readonly configuration: object;
+  readonly served: ServedSettings;
   readonly logger: Logger;
 }
 
@@ -92,7 +92,7 @@ export class HollowFleet {
   }
 
   async open(): Promise<void> {
-    const { plan, logger, nodes: count, nodeIP, rootDir, server: settings, configuration } = this.#options;
+    const { plan, logger, nodes: count, nodeIP, rootDir, server: settings, served } = this.#options;
     await checkStaticPods(plan);
     this.#connection.start();
     const { main: api } = this.#clients;
@@ -103,7 +103,7 @@ export class HollowFleet {
       api,
       names,
       nodes: this.nodes,
-      configuration,
+      served,
     });
     const [address = ''] = nodeAddresses(nodeIP === undefined ? [] : [nodeIP]);
     const { ports } = this.#server;

@@ -1,14 +1,22 @@
-/** What a hollow node serves of itself, as the kubelet does: its health, its pods, and the figures that metrics-server and Prometheus read. */
+/**
+ * What a hollow node serves of itself, as the kubelet does: its health, its pods, its settings, and the figures that metrics-server and Prometheus
+ * read. Profiles and the verbosity of the log are those of the process, of all nodes together.
+ */
 import type { IncomingMessage } from 'node:http';
 import { servedAgent } from '../../agent/actors/served-agent.ts';
 import { metricsRoutes } from '../../agent/server/metrics/metrics-routes.ts';
+import type { NodeApi } from '../../agent/server/routes/node-api.ts';
 import {
   configurationRoutes,
   healthRoutes,
   podRoutes,
   statsRoutes,
+  verbosityRoutes,
 } from '../../agent/server/routes/node-routes.ts';
+import { profileRoutes } from '../../agent/server/routes/profile-routes.ts';
 import { RequestError, type Route } from '../../agent/server/routes/route.ts';
+import { statusPageRoutes } from '../../agent/server/routes/status-page-routes.ts';
+import { systemClock } from '../../system/timer.ts';
 import type { PodLogs } from '../../agent/runtime/stats/stats-provider.ts';
 import type { Summary } from '../../types/stats.ts';
 import type { HollowAgent } from '../node/hollow-agent.ts';
@@ -17,6 +25,7 @@ import type { HollowNode } from '../node/hollow-node.ts';
 /** By their paths: the methods that they take, as in `node-routes.ts`; undefined: all. */
 const SERVED: Readonly<Record<string, Route['methods']>> = {
   '/configz': undefined,
+  '/flagz': undefined,
   '/healthz': undefined,
   '/healthz/device-plugin': undefined,
   '/healthz/log': undefined,
@@ -30,44 +39,68 @@ const SERVED: Readonly<Record<string, Route['methods']>> = {
   '/metrics/probes': undefined,
   '/metrics/resource': undefined,
   '/metrics/slis': undefined,
+  '/statusz': undefined,
 };
+
+/** Of the process. */
+export interface ServedSettings extends Pick<NodeApi, 'setVerbosity'> {
+  /** The KubeletConfiguration of all nodes, but for their ports. */
+  readonly configuration: object;
+  /** The flags of all nodes, but for their names and ports. */
+  readonly flags: Readonly<Record<string, string>>;
+}
 
 export interface HollowRoutesParts {
   /** The node at whose port a request has come. */
   readonly nodeOf: (request: IncomingMessage) => HollowNode | undefined;
-  /** The KubeletConfiguration of a node, by its name. */
-  readonly configurationOf: (name: string) => object;
+  readonly portOf: (node: string) => number | undefined;
+  readonly settings: ServedSettings;
 }
 
-export function hollowRoutes({ nodeOf, configurationOf }: HollowRoutesParts): readonly Route[] {
+export function hollowRoutes(parts: HollowRoutesParts): readonly Route[] {
+  const { nodeOf, settings } = parts;
+  const alive = (request: IncomingMessage) => {
+    const node = nodeOf(request);
+    if (node?.agent === undefined) throw new RequestError(503, 'the node is dead\n');
+    return { node, agent: node.agent };
+  };
   // Made when an agent is first asked: most are never.
   const routes = new WeakMap<HollowAgent, ReadonlyMap<string, Route>>();
-  const routesOf = (node: HollowNode | undefined): ReadonlyMap<string, Route> => {
-    const agent = node?.agent;
-    if (node === undefined || agent === undefined) throw new RequestError(503, 'the node is dead\n');
+  const routesOf = (request: IncomingMessage): ReadonlyMap<string, Route> => {
+    const { node, agent } = alive(request);
     const made =
-      routes.get(agent) ??
-      new Map(agentRoutes(node, agent, configurationOf).map((route) => [route.path, route]));
+      routes.get(agent) ?? new Map(agentRoutes(node, agent, parts).map((route) => [route.path, route]));
     routes.set(agent, made);
     return made;
   };
-  return Object.entries(SERVED).map(([path, methods]) => ({
+  const ofNodes = Object.entries(SERVED).map(([path, methods]) => ({
     path,
     methods,
-    handle: (request, response) => routesOf(nodeOf(request.raw)).get(path)?.handle(request, response),
+    handle: ((request, response) =>
+      routesOf(request.raw).get(path)?.handle(request, response)) satisfies Route['handle'],
   }));
+  const ofProcess = [...verbosityRoutes(settings), ...profileRoutes(systemClock)].map((route): Route => {
+    const handle: Route['handle'] = (request, response) => {
+      alive(request.raw);
+      return route.handle(request, response);
+    };
+    return { ...route, handle };
+  });
+  return [...ofNodes, ...ofProcess];
 }
 
 function agentRoutes(
   { name, machine }: HollowNode,
   hollowAgent: HollowAgent,
-  configurationOf: HollowRoutesParts['configurationOf'],
+  { portOf, settings }: HollowRoutesParts,
 ): readonly Route[] {
   const { agent, metrics } = hollowAgent;
+  const port = portOf(name);
   const api = {
     ...servedAgent(agent),
     nodeName: name,
-    configuration: () => configurationOf(name),
+    configuration: () => ({ ...settings.configuration, port }),
+    flags: () => ({ ...settings.flags, 'hostname-override': name, port: String(port) }),
     cgroupVersion: () => undefined,
     summary: async ({ onlyCPUAndMemory }: { readonly onlyCPUAndMemory: boolean }) =>
       machine.use.summary(onlyCPUAndMemory ? undefined : await hollowAgent.claimFigures()),
@@ -82,6 +115,7 @@ function agentRoutes(
   };
   return [
     ...configurationRoutes(api),
+    ...statusPageRoutes(api, systemClock),
     ...healthRoutes(api),
     ...podRoutes(api),
     ...statsRoutes(api),

@@ -14,7 +14,7 @@ import { errorMessage } from '../../types/errors.ts';
 import type { ConfigMap } from '../../types/kubernetes.ts';
 import type { ServerSettings } from '../../types/node-settings.ts';
 import type { HollowNode } from '../node/hollow-node.ts';
-import { hollowRoutes } from './hollow-routes.ts';
+import { hollowRoutes, type ServedSettings } from './hollow-routes.ts';
 import { NodePorts } from './node-ports.ts';
 import { servedNodes } from './served-nodes.ts';
 
@@ -26,8 +26,7 @@ export interface HollowServerParts {
   /** Of all nodes that there will be. */
   readonly names: readonly string[];
   readonly nodes: ReadonlyMap<string, HollowNode>;
-  /** The KubeletConfiguration of all nodes, but for their ports. */
-  readonly configuration: object;
+  readonly served: ServedSettings;
 }
 
 export interface HollowServer {
@@ -41,10 +40,10 @@ export async function openHollowServer(
   context: AgentContext,
   parts: HollowServerParts,
 ): Promise<HollowServer> {
-  const { settings, rootDir, api, nodes, names, configuration } = parts;
+  const { settings, rootDir, api, nodes, names } = parts;
   const ended = new AbortController();
   const timing = { ...context, signal: ended.signal };
-  const served = servedNodes({
+  const streaming = servedNodes({
     nodes: () => nodes.values(),
     logsDir: join(rootDir, 'logs'),
     streamingIdleMs: settings.streamingConnectionIdleTimeoutMs,
@@ -56,11 +55,12 @@ export async function openHollowServer(
     settings: { ...settings, clientCAFile: settings.clientCAFile || (await clientCA(context, rootDir, api)) },
     port: settings.port ?? 0,
     routes: [
-      ...containerLogRoutes(served),
-      ...streamingRoutes(served),
+      ...containerLogRoutes(streaming),
+      ...streamingRoutes(streaming),
       ...hollowRoutes({
         nodeOf: (request) => nodes.get(nameOf(request)),
-        configurationOf: (name) => ({ ...configuration, port: ports.all.get(name) }),
+        portOf: (name) => ports.all.get(name),
+        settings: parts.served,
       }),
     ],
     certificate: await certificateOf(context, parts),

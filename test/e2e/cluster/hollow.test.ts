@@ -185,14 +185,28 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     }
   });
 
+  test('show their flags and their versions, and serve profiles and the verbosity of the process', async () => {
+    expect(await read('hollow-2', 'flagz')).toMatch(/^hostname-override[ :=]+hollow-2$/mu);
+    expect(await read('hollow-2', 'statusz')).toMatch(/^Paths.* \/flagz/mu);
+    await expect(read('hollow-2', 'debug/pprof/heap?seconds=301')).rejects.toThrow('BadRequest');
+    const GZIP = '\u001F';
+    expect((await read('hollow-2', 'debug/pprof/heap?seconds=1'))[0]).toBe(GZIP);
+    const level = join(root, 'level');
+    writeFileSync(level, '4');
+    const path = '/api/v1/nodes/hollow-2/proxy/debug/flags/v';
+    await controlPlane.kubectl('replace', '--raw', path, '-f', level);
+    await create('talked-about', { containers: [{ name: 'main', image: 'nginx' }] }, 'hollow-2');
+    const logsMore = () => running?.output.stdout.includes('"level":"debug"');
+    await waitFor(logsMore, { what: 'the process to log more' });
+  });
+
   test('serve their health and their pods, each at its own port', async () => {
     await create('listed', { containers: [{ name: 'main', image: 'nginx' }] }, 'hollow-3');
     await podIs('listed', 'ready', isReady);
-    const read = (path: string) =>
-      controlPlane.kubectl('get', '--raw', `/api/v1/nodes/hollow-3/proxy/${path}`);
-    for (const path of ['healthz', 'healthz/ping', 'healthz/syncloop']) expect(await read(path)).toBe('ok');
+    for (const path of ['healthz', 'healthz/ping', 'healthz/syncloop'])
+      expect(await read('hollow-3', path)).toBe('ok');
     for (const path of ['pods', 'runningpods/']) {
-      const { items } = JSON.parse(await read(path)) as { readonly items: readonly Pod[] };
+      const { items } = JSON.parse(await read('hollow-3', path)) as { readonly items: readonly Pod[] };
       expect(items.map(({ metadata }) => metadata.name)).toEqual(['listed']);
     }
     const posted = controlPlane.kubectl(
