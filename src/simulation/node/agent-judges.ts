@@ -195,6 +195,8 @@ export class AgentJudges {
     const { eviction, runtime } = this.#parts;
     if (eviction === undefined) return undefined;
     const { rules, resources } = eviction;
-    return { rules, runtime, storageOf: (uid) => resources.storage?.ofPod(uid) };
+    // The figures of a node leave out pods of which nothing runs, as the kubelet's do.
+    const storageOf = (uid: string) => (runtime.isRunning(uid) ? resources.storage?.ofPod(uid) : undefined);
+    return { rules, runtime, storageOf };
   }
 }

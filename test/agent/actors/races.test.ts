@@ -192,14 +192,14 @@ test.each(SEEDS)(
 );
 
 test('rule 9: a pod waits while what an earlier agent has left of its UID is being removed', async () => {
-  const begun = Promise.withResolvers<void>();
-  const removes = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<undefined>();
+  const removes = Promise.withResolvers<undefined>();
   agent = await startAgent({
     openNode: (context, places) => {
       const parts = openProcessNode(context, places);
       mkdirSync(join(places.rootDir, 'pods', 'uid-1', 'etc-hosts'), { recursive: true });
       const remove: typeof parts.node.remove = async (pod) => {
-        begun.resolve();
+        begun.resolve(undefined);
         await removes.promise;
         await parts.node.remove(pod);
       };
@@ -211,7 +211,7 @@ test('rule 9: a pod waits while what an earlier agent has left of its UID is bei
   await begun.promise;
   agent.add(staticPod('web', 'uid-1'));
   const waiting = agent.state('uid-1');
-  removes.resolve();
+  removes.resolve(undefined);
   expect(waiting).toBe('Syncing.Starting.AwaitingRemoval');
   await agent.until('uid-1', 'Syncing.Settled');
 });

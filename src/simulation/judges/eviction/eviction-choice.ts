@@ -13,7 +13,7 @@ import { isShort, type Shortages } from './shortages.ts';
 export interface EvictionTruth {
   readonly rules: EvictionRules;
   readonly runtime: RunningTruth;
-  /** What the pod has on disk now; undefined on a node whose disks never get full. */
+  /** What the pod has on disk now; undefined for a pod without figures, and on a node whose disks never get full. */
   readonly storageOf: (uid: string) => StorageUse | undefined;
 }
 
