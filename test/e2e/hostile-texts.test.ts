@@ -7,7 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { type RunningEvictionPlugin, startEvictionPlugin } from 'statelet/eviction-plugin';
+import {
+  type RunningEvictionPlugin,
+  startEvictionPlugin,
+} from '../../src/eviction-plugin-kit/eviction-plugin-kit.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { type CommandResult, type Daemon, DaemonBed, startStatelet, statelet } from '../support/daemon.ts';
 import { ACTING, HOSTILE, MARK, SAYING } from '../support/hostile-text.ts';
