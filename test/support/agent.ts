@@ -9,7 +9,7 @@ import { servedPods } from '../../src/agent/actors/pods/served-pods.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../../src/agent/policies/pod/pod-kinds.ts';
 import { openProcessNode } from '../../src/embedded/process-node.ts';
 import { systemClock } from '../../src/system/timer.ts';
-import type { NodeParts } from '../../src/agent/runtime/node/pod-node.ts';
+import type { NodeParts, PodNode } from '../../src/agent/runtime/node/pod-node.ts';
 import type { AgentContext } from '../../src/types/agent-context.ts';
 import type { Pod, PodSpec } from '../../src/types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../src/types/runtime-pod.ts';
@@ -26,6 +26,8 @@ export interface AgentOptions {
   readonly preemptionLowerPriorityFirst?: boolean;
   /** The node to run on; without it, the embedded runtime. */
   readonly openNode?: (context: AgentContext, places: NodePlaces) => Promise<NodeParts>;
+  /** What replaces functions of the node. */
+  readonly replaced?: (parts: NodeParts, places: NodePlaces) => Partial<PodNode> | Promise<Partial<PodNode>>;
   /** Makes the parts of eviction; `pods` returns the pods in the runtime. */
   readonly eviction?: (pods: () => Iterable<RuntimePodStatus>, parts: NodeParts) => EvictionParts;
   /** Replaces or wraps the effects of the pod actors. */
@@ -57,7 +59,10 @@ export async function startAgent(options: AgentOptions = {}) {
   const openNode = options.openNode ?? openProcessNode;
   const { measurements } = options;
   const context = { clock: systemClock, random: () => 0, logger, recorder, measurements };
-  const parts = await openNode(context, { rootDir, podLogsDir, hostIPs });
+  const places = { rootDir, podLogsDir, hostIPs };
+  const opened = await openNode(context, places);
+  const replaced = await options.replaced?.(opened, places);
+  const parts = replaced ? { ...opened, node: { ...opened.node, ...replaced } } : opened;
   const { runtime } = parts;
   const pods = () => agent.pleg.pods();
   const agent: NodeAgent = new NodeAgent(context, {

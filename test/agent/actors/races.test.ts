@@ -2,7 +2,6 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { openProcessNode } from '../../../src/embedded/process-node.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { nodeOf } from '../../support/admission.ts';
 import { apiPod, startAgent, staticPod, type TestAgent } from '../../support/agent.ts';
@@ -195,15 +194,15 @@ test('rule 9: a pod waits while what an earlier agent has left of its UID is bei
   const begun = Promise.withResolvers<undefined>();
   const removes = Promise.withResolvers<undefined>();
   agent = await startAgent({
-    openNode: (context, places) => {
-      const parts = openProcessNode(context, places);
-      mkdirSync(join(places.rootDir, 'pods', 'uid-1', 'etc-hosts'), { recursive: true });
-      const remove: typeof parts.node.remove = async (pod) => {
-        begun.resolve(undefined);
-        await removes.promise;
-        await parts.node.remove(pod);
+    replaced: ({ node }, { rootDir }) => {
+      mkdirSync(join(rootDir, 'pods', 'uid-1', 'etc-hosts'), { recursive: true });
+      return {
+        remove: async (pod) => {
+          begun.resolve(undefined);
+          await removes.promise;
+          await node.remove(pod);
+        },
       };
-      return Promise.resolve({ ...parts, node: { ...parts.node, remove } });
     },
   });
   agent.ready();

@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { PodContext } from '../../../src/agent/machines/pod-machine.ts';
 import { RejectedError } from '../../../src/agent/policies/admission/rejection.ts';
 import { sandboxLabels } from '../../../src/agent/policies/cri/cri-labels.ts';
-import { type PodNode, PrepareError } from '../../../src/agent/runtime/node/pod-node.ts';
-import { openProcessNode } from '../../../src/embedded/process-node.ts';
+import { PrepareError } from '../../../src/agent/runtime/node/pod-node.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { nodeOf } from '../../support/admission.ts';
 import { apiPod, startAgent, staticPod, type TestAgent } from '../../support/agent.ts';
@@ -360,14 +359,12 @@ test('a pod that was admitted and turns out not to be able to run here ends as o
   let isFull = false;
   const rejection = { reason: 'VolumeAttachmentLimitExceeded', message: 'no room' };
   agent = await startAgent({
-    openNode: (...given) => {
-      const parts = openProcessNode(...given);
-      const prepare: PodNode['prepare'] = () =>
+    replaced: () => ({
+      prepare: () =>
         isFull
           ? Promise.reject(new PrepareError('FailedMount', new RejectedError(rejection), true))
-          : Promise.resolve();
-      return Promise.resolve({ ...parts, node: { ...parts.node, prepare } });
-    },
+          : Promise.resolve(),
+    }),
   });
   agent.ready();
   agent.add(apiPod('web', 'uid-web'));

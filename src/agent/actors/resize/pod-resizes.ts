@@ -101,8 +101,7 @@ export class PodResizes {
       this.#parts.states.withdrawn(pod);
       return;
     }
-    this.#parts.states.asked(pod);
-    this.#push(uid);
+    this.#ask(pod);
     this.retry('pod_updated', uid);
   }
 
@@ -123,12 +122,11 @@ export class PodResizes {
 
   /** The pod got its place with what it requested when it asked. A resize that came meanwhile is decided now. */
   admitted(uid: string): void {
-    const { desired, registry, room, states } = this.#parts;
+    const { desired, registry, room } = this.#parts;
     const [pod, admitted] = [desired.get(uid), room.allocated(uid)];
     if (pod === undefined || admitted === undefined || pod === admitted) return;
     if (isAllocated(pod, allocationFromPod(admitted))) return;
-    states.asked(pod);
-    this.#push(uid);
+    this.#ask(pod);
     this.#retry([uid], 'pods_added', uid);
     registry.send(uid, { type: 'SyncPodUpdate', pod: this.asAllocated(pod) });
   }
@@ -170,6 +168,11 @@ export class PodResizes {
   #allocationOf(uid: string): PodAllocation | undefined {
     const admitted = this.#parts.room.allocated(uid);
     return admitted === undefined ? this.#recalled.get(uid) : allocationFromPod(admitted);
+  }
+
+  #ask(pod: Pod): void {
+    this.#parts.states.asked(pod);
+    this.#push(pod.metadata.uid);
   }
 
   #drop(uid: string): void {

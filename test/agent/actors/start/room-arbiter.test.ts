@@ -2,7 +2,6 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Rejection } from '../../../../src/agent/policies/admission/rejection.ts';
 import { allocationFromPod } from '../../../../src/agent/policies/resize/allocation.ts';
 import type { PodNode } from '../../../../src/agent/runtime/node/pod-node.ts';
-import { openProcessNode } from '../../../../src/embedded/process-node.ts';
 import type { Container, Pod, PodSpec } from '../../../../src/types/kubernetes.ts';
 import type { PodAllocation } from '../../../../src/types/runtime-pod.ts';
 import { nodeOf } from '../../../support/admission.ts';
@@ -39,10 +38,7 @@ async function start(allocatable: Readonly<Record<string, string>>): Promise<voi
 /** On a node with a part that admits pods in that way. */
 async function startAdmitting(admit: PodNode['admit'], withdraw?: PodNode['withdraw']): Promise<void> {
   agent = await startAgent({
-    openNode: (...given) => {
-      const parts = openProcessNode(...given);
-      return Promise.resolve({ ...parts, node: { ...parts.node, admit, ...(withdraw && { withdraw }) } });
-    },
+    replaced: () => ({ admit, ...(withdraw && { withdraw }) }),
   });
   agent.ready();
 }
@@ -66,14 +62,13 @@ async function startWithDevice(
   };
   agent = await startAgent({
     nodeFacts: nodeOf(allocatable),
-    openNode: (...given) => {
-      const parts = openProcessNode(...given);
-      const released = async (uid: string) => {
-        await parts.node.release(uid);
+    replaced: ({ node }) => ({
+      ...device,
+      release: async (uid) => {
+        await node.release(uid);
         await release(uid);
-      };
-      return Promise.resolve({ ...parts, node: { ...parts.node, ...device, release: released } });
-    },
+      },
+    }),
   });
   agent.ready();
   return { holder: () => holder };
@@ -94,10 +89,9 @@ async function openResizing(
     rootDir,
     sources,
     nodeFacts: nodeOf(allocatable),
-    openNode: async (...given) => {
-      const parts = openProcessNode(...given);
-      await before?.(parts.runtime);
-      return { ...parts, node: { ...parts.node, ...(admit && { admit }), resizer } };
+    replaced: async ({ runtime }) => {
+      await before?.(runtime);
+      return { ...(admit && { admit }), resizer };
     },
   });
 }
@@ -313,10 +307,7 @@ describe('a static pod', () => {
       },
     };
     agent = await startAgent({
-      openNode: (...given) => {
-        const parts = openProcessNode(...given);
-        return Promise.resolve({ ...parts, node: { ...parts.node, ...device } });
-      },
+      replaced: () => device,
     });
     agent.ready();
     agent.add(fromFile('slow', '1'));
