@@ -524,7 +524,7 @@ describeOnControlPlane('hollow nodes', (controlPlane) => {
     const pod = await podIs('web', 'started again', (one) => restarts(one) === 1 && isReady(one));
     expect(pod.status?.containerStatuses?.[0]?.lastState?.terminated).toMatchObject({ reason: 'Unknown' });
     expect(await act('list', 'hollow-1', 'hollow-2')).toMatch(
-      /^NAME +STATE +PODS\nhollow-1 +running +3\nhollow-2 +running +7\n$/u,
+      /^NAME +STATE +PODS\nhollow-1 +running +3\nhollow-2 +running +8\n$/u,
     );
   });
 
