@@ -107,10 +107,11 @@ test('an active deadline that passes while the daemon is down ends the pod; a po
 test('I10: a container that ends while the daemon is down: with Never its pod is Failed, with Always it is restarted', async () => {
   const go = join(bed.dir, 'go');
   write('job', { restartPolicy: 'Never', containers: [shell(`${awaitFile(go)}; echo over; exit 7`)] });
-  const endsOnce = `test -e ${go} || { ${awaitFile(go)}; exit 8; }; ${SERVE}`;
+  const endsOnce = `test -e ${go} || { ${journal.note('web waits')}; ${awaitFile(go)}; exit 8; }; ${SERVE}`;
   write('web', { containers: [shell(endsOnce)] });
   const first = await bed.start();
   const pods = [await first.running('job'), await first.running('web')];
+  await journal.until('web waits');
   await first.end('SIGKILL');
   touch(go);
   await waitFor(() => pods.flatMap((pod) => mainProcesses(pod)).length === 0, { what: 'both to end' });
@@ -236,7 +237,7 @@ test('a second signal: the daemon exits at once, and its pods continue to end', 
 });
 
 test('kill -9 of the daemon while a pod is ending: the next daemon continues to end it', async () => {
-  write('web', { terminationGracePeriodSeconds: 2, containers: [shell(journal.serve('web', 0.5))] });
+  write('web', { terminationGracePeriodSeconds: 60, containers: [shell(journal.serve('web', 0.5))] });
   const first = await bed.startToLeavePods();
   await first.running('web');
   await journal.until('web starts');

@@ -27,6 +27,7 @@ test('a manifest is added, changed and removed: its processes start, the old one
   daemon = await bed.start();
   writeFileSync(file('web.json'), manifest('web', { containers: [shell(journal.serve('first'))] }));
   const first = await daemon.running('web');
+  await journal.until('first starts');
   expect(first.metadata).toMatchObject({ name: `web-${NODE_NAME}`, namespace: 'default' });
   expect(mainProcesses(first)).toHaveLength(1);
   const firstLogs = bed.podLogs(first.metadata);
@@ -87,7 +88,10 @@ test('9: a manifest that is removed and made again at once, later, or under the 
 
 test('I6: another manifest with the same pod name replaces the file: the two pods never overlap', async () => {
   daemon = await bed.start();
-  writeFileSync(file('web.json'), manifest('web', { containers: [shell(journal.serve('first', 0.5))] }));
+  const go = join(bed.dir, 'go');
+  const first = `trap '${awaitFile(go)}; ${journal.note('first ends')}; exit 0' TERM; ${journal.note('first starts')}; while :; do sleep 1000 & wait $!; done`;
+  const fields = { terminationGracePeriodSeconds: 100, containers: [shell(first)] };
+  writeFileSync(file('web.json'), manifest('web', fields));
   await daemon.running('web');
   await journal.until('first starts');
   writeFileSync(
@@ -98,6 +102,8 @@ test('I6: another manifest with the same pod name replaces the file: the two pod
   await daemon.inState('web', 'Syncing.Starting.AwaitingName');
   // A third pod replaces the second while that is waiting, and so starts next.
   replaceFile(file('web.json'), manifest('web', { containers: [shell(journal.serve('third'))] }));
+  await daemon.until('web', 'the third', ({ spec }) => JSON.stringify(spec).includes('third starts'));
+  touch(go);
   await journal.until('third starts');
   expect(journal.lines()).toEqual(['first starts', 'first ends', 'third starts']);
 });
@@ -170,7 +176,7 @@ test('init containers run one after the other; the sidecar starts before the mai
 test('4: a container that ignores SIGTERM is killed after its grace period, and not earlier', async () => {
   const stubborn = `trap '${journal.note('TERM ignored')}' TERM; ${journal.note('starts')}; while :; do sleep 0.1; done`;
   const containers = [shell(stubborn), shell(journal.serve('polite'), { name: 'polite' })];
-  writeFileSync(file('web.json'), manifest('web', { terminationGracePeriodSeconds: 1, containers }));
+  writeFileSync(file('web.json'), manifest('web', { terminationGracePeriodSeconds: 10, containers }));
   daemon = await bed.start();
   const pod = await daemon.running('web');
   await journal.until('starts', 'polite starts');

@@ -48,7 +48,7 @@ testAsRoot(
     expect(main?.memory).toMatchObject({ availableBytes: expect.any(Number) });
     const id = containerStatus(pod, 'hog')?.containerID?.replace('statelet://', '') ?? '';
     const home = readFileSync(`/proc/${String(mainProcesses(pod, 'hog')[0]?.pid)}/environ`, 'latin1');
-    expect(bed.containerLog(pod.metadata, 'hog')).toContain(id);
+    await waitFor(() => bed.containerLog(pod.metadata, 'hog').includes(id), { what: 'its group in the log' });
     writeFileSync(join(/HOME=([^\0]*)/.exec(home)?.[1] ?? '', 'go'), '');
     const ended = await daemon.until(
       'web',

@@ -94,7 +94,7 @@ test('are rotated at the configured size while they are written; no line is lost
   });
   const pod = await daemon.running('counter');
   const log = join(logsOf(pod), '0.log');
-  const hasEnded = () => existsSync(log) && readFileSync(log, 'utf8').trimEnd().endsWith(' end');
+  const hasEnded = () => unlessMoved(() => readFileSync(log, 'utf8').trimEnd().endsWith(' end'));
   await waitFor(hasEnded, { what: 'the end of the count' });
   const isSettled = () => {
     const plain = filesOf(pod).filter((name) => !name.endsWith('.gz'));

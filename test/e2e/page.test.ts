@@ -471,6 +471,8 @@ describeInBrowser('the page', (browser) => {
     test('says so when the agent does not answer', async () => {
       await bed.close();
       await page.getByRole('alert').waitFor();
+      // It would try to connect again, and fail.
+      await page.close();
       problems.splice(0); // The browser says that the connection has ended.
       expect(bed.listeners.size).toBe(0);
     });

@@ -47,7 +47,9 @@ export class TestTerminal {
   /** Of the program; undefined while it runs. */
   get exitCode(): number | undefined {
     const file = join(this.#dir, 'code');
-    return existsSync(file) ? Number(readFileSync(file, 'utf8')) : undefined;
+    // The shell makes the file before it writes the number.
+    const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+    return text === '' ? undefined : Number(text);
   }
 
   get screen(): Screen {

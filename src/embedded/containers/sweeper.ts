@@ -1,8 +1,13 @@
 import { errorMessage } from '../../types/errors.ts';
 import { errnoCode } from '../../system/system-errors.ts';
-import { containerOf, type ProcessStat, processTable } from './proc.ts';
+import { containerIn, environOf, type ProcessStat, processTable } from './proc.ts';
 
 const MAX_PAUSE_MS = 250;
+/** How often a process is looked at again that shows no environment yet. With their pauses these rounds take 126 ms. */
+const LOADING_ROUNDS = 6;
+
+/** Of the threads of the kernel, which have no environment. */
+const KERNEL_GROUP = 0;
 
 /** Identifies the processes that may be left of a container or command. */
 export interface Remains {
@@ -20,6 +25,13 @@ interface Task {
   /** Processes that cannot be killed because they have changed to another user. */
   readonly immune: Set<number>;
   round: number;
+  loadingRounds: number;
+}
+
+/** How the sweeper reads /proc. */
+export interface ProcReader {
+  readonly processTable: () => ProcessStat[];
+  readonly environOf: (pid: number) => string | undefined;
 }
 
 /**
@@ -29,14 +41,16 @@ interface Task {
 export class Sweeper {
   #tasks: Task[] = [];
   readonly #log: (message: string) => void;
+  readonly #proc: ProcReader;
 
-  constructor(log: (message: string) => void) {
+  constructor(log: (message: string) => void, proc: ProcReader = { processTable, environOf }) {
     this.#log = log;
+    this.#proc = proc;
   }
 
   /** Resolves when no such process runs. */
   clear(remains: Remains): Promise<void> {
-    return new Promise((done) => this.#add({ remains, done, immune: new Set(), round: 0 }));
+    return new Promise((done) => this.#add({ remains, done, immune: new Set(), round: 0, loadingRounds: 0 }));
   }
 
   #add(task: Task): void {
@@ -46,17 +60,39 @@ export class Sweeper {
   #round(): void {
     let table: ProcessStat[];
     try {
-      table = processTable();
+      table = this.#proc.processTable();
     } catch (error) {
       this.#log(`/proc cannot be read: ${errorMessage(error)}`);
       setTimeout(() => this.#round(), MAX_PAUSE_MS);
       return;
     }
     for (const task of this.#tasks.splice(0)) {
-      const left = table.filter((stat) => belongs(stat, task.remains) && !task.immune.has(stat.pid));
-      if (left.length === 0) task.done();
-      else this.#kill(task, left);
+      const left: ProcessStat[] = [];
+      let isLoading = false;
+      for (const stat of table) {
+        const found = task.immune.has(stat.pid) ? 'no' : this.#belongs(stat, task.remains);
+        if (found === 'yes') left.push(stat);
+        isLoading ||= found === 'unknown';
+      }
+      if (left.length > 0) this.#kill(task, left);
+      else if (isLoading && task.loadingRounds++ < LOADING_ROUNDS) this.#again(task);
+      else task.done();
     }
+  }
+
+  #again(task: Task): void {
+    task.round += 1;
+    setTimeout(() => this.#add(task), Math.min(MAX_PAUSE_MS, 2 ** task.round));
+  }
+
+  /** Unknown while the process loads its program: until then the kernel shows no environment. */
+  #belongs(stat: ProcessStat, { sessionId, containerId, sinceTicks }: Remains): 'yes' | 'no' | 'unknown' {
+    if (stat.startTicks < sinceTicks) return 'no';
+    if (sessionId !== undefined && (stat.sessionId === sessionId || stat.groupId === sessionId)) return 'yes';
+    if (containerId === undefined) return 'no';
+    const environ = this.#proc.environOf(stat.pid);
+    if (environ === '') return stat.groupId === KERNEL_GROUP ? 'no' : 'unknown';
+    return containerIn(environ) === containerId ? 'yes' : 'no';
   }
 
   #kill(task: Task, left: readonly ProcessStat[]): void {
@@ -68,8 +104,7 @@ export class Sweeper {
       task.immune.add(pid);
       this.#log(`may not kill process ${pid}, left behind by ${task.remains.containerId ?? 'a command'}`);
     }
-    task.round += 1;
-    setTimeout(() => this.#add(task), Math.min(MAX_PAUSE_MS, 2 ** task.round));
+    this.#again(task);
   }
 }
 
@@ -81,10 +116,4 @@ function kill(pid: number): string | undefined {
   } catch (error) {
     return errnoCode(error);
   }
-}
-
-function belongs(stat: ProcessStat, { sessionId, containerId, sinceTicks }: Remains): boolean {
-  if (stat.startTicks < sinceTicks) return false;
-  if (sessionId !== undefined && (stat.sessionId === sessionId || stat.groupId === sessionId)) return true;
-  return containerId !== undefined && containerOf(stat.pid) === containerId;
 }

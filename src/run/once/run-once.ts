@@ -32,12 +32,12 @@ import { awaitRuntime, followPod } from './follow-pod.ts';
 import type { PodOutcome, PodResult } from './pod-verdict.ts';
 import { NEVER_ABORTED } from '../../system/promises.ts';
 
-/** How long a server may take to answer. */
-const SERVER_MS = 1_000;
+/** How long a server may take to answer. A request to the URL of manifests ends before, with an error that names the URL. */
+const SERVER_MS = 15_000;
 /** How long files of this machine may take to be read. A busy machine takes more than a second, and pods must not be left out for that. */
 const FILES_MS = 30_000;
 /** How long the runtime may take to become ready. */
-const RUNTIME_PATIENCE_MS = 10_000;
+const RUNTIME_PATIENCE_MS = 30_000;
 
 export interface RunOnceOptions {
   readonly maxRetries: number;

@@ -242,7 +242,8 @@ describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
     await attachment(name, 'beyond', { attached: false, attachError });
     await cluster.told('beyond', 'no slot is free');
     const why = async () => (await statelet('why', '--root-dir', cluster.bed.rootDir, 'beyond')).stdout;
-    expect(await why()).toContain('no slot is free');
+    // While it is asked again, the answer only says since when the pod waits.
+    await waitFor(async () => (await why()).includes('no slot is free'), { what: 'the answer why it waits' });
     info.maxVolumes = 1;
     const { status: ended } = await cluster.podIs(
       'rejected',

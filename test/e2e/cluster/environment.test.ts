@@ -233,7 +233,8 @@ describeOnCluster('the environment of containers', { flags: ['--v', '10'] }, (cl
     async (name, fields, message) => {
       await cluster.create(name, { containers: [cluster.server(fields)] });
       expect(await isWaitingWith(name)).toEqual({ reason: 'CreateContainerConfigError', message });
-      expect(await events(name)).toContain(`Failed spec.containers{main} Error: ${message}\n`);
+      const event = `Failed spec.containers{main} Error: ${message}\n`;
+      await waitFor(async () => (await events(name)).includes(event), { what: `the event ${event}` });
     },
   );
 

@@ -98,7 +98,7 @@ describeOnCluster('the logs of a pod', { config }, (cluster) => {
     await cluster.podIsReady('ticking');
     const clients = [1, 2, 3].map(() => follow(cluster, 'ticking'));
     await Promise.all(clients.map(({ stdout }) => once(stdout, 'data')));
-    expect(openLogs(cluster)).toBe(3);
+    await waitFor(() => openLogs(cluster) === 3, { what: 'the logs to be open for three clients' });
     for (const client of clients) client.kill('SIGKILL');
     await waitFor(() => openLogs(cluster) === 0, { what: 'the logs to be closed' });
   });

@@ -39,10 +39,11 @@ describeOnCluster('an API server that is away', (cluster) => {
   test('a pod that ends meanwhile is reported once, and a pod that was deleted meanwhile ends', async () => {
     await cluster.create('ending', {
       restartPolicy: 'Never',
-      containers: [cluster.shell('sleep 3; exit 0')],
+      containers: [cluster.shell('until [ -e /go ]; do sleep 0.1; done')],
     });
-    await cluster.podIs('running', 'ending', ({ status }) => status?.phase === 'Running');
+    const pod = await cluster.podIs('running', 'ending', ({ status }) => status?.phase === 'Running');
     await cluster.controlPlane.apiServer.stop();
+    await cluster.bed.execLast(pod, ['touch', '/go']);
     await waitFor(async () => (await seen('ending'))?.status?.phase === 'Succeeded', {
       what: 'the pod to end',
     });

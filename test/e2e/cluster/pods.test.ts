@@ -29,8 +29,9 @@ describeOnCluster('a pod of the API server', (cluster) => {
   });
 
   test('a pod with a grace period is shown as terminating until its containers have ended', async () => {
-    const script = 'trap "echo bye; sleep 2; exit 0" TERM; while :; do sleep 1000 & wait $!; done';
-    await cluster.create('slow', { containers: [cluster.shell(script)], terminationGracePeriodSeconds: 20 });
+    const end = 'until [ -e /go ]; do sleep 0.1; done; exit 0';
+    const script = `trap "${end}" TERM; while :; do sleep 1000 & wait $!; done`;
+    await cluster.create('slow', { containers: [cluster.shell(script)], terminationGracePeriodSeconds: 100 });
     await cluster.podIsReady('slow');
     await cluster.controlPlane.kubectl('delete', 'pod', 'slow', '--wait=false');
     const ending = await cluster.podIs(
@@ -39,6 +40,7 @@ describeOnCluster('a pod of the API server', (cluster) => {
       ({ metadata }) => metadata.deletionTimestamp !== undefined,
     );
     expect(ending.status?.phase).toBe('Running');
+    await cluster.bed.execLast(ending, ['touch', '/go']);
     await cluster.podIsGone('slow');
   });
 

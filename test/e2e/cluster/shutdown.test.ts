@@ -23,7 +23,7 @@ describeOnCluster('an agent that ends with its pods', (cluster) => {
     await cluster.create('job', { restartPolicy: 'OnFailure', containers: [cluster.server()] });
     await cluster.podIsReady('web');
     await cluster.podIsReady('job');
-    proxy.delay({ method: 'PATCH', path: /status/u }, 1_000);
+    proxy.delay({ method: 'PATCH', path: /status/u }, 300);
     expect(await cluster.daemon.end()).toBe(0);
     for (const name of ['web', 'job']) {
       const { status } = (await cluster.pod(name))!;

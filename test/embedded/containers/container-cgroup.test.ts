@@ -75,7 +75,7 @@ describe('a container in the cgroup of its pod', () => {
     for (const { controllers } of group.tree.hierarchies)
       if (group.tree.version === 1 && controllers.length > 0)
         expect(groups).toContain(`${controllers.join(',')}:${group.path}/${id}`);
-    expect(group.pids(id)).toHaveLength(1);
+    await waitFor(() => group.pids(id).length === 1, { what: 'the end of cat' });
     if (group.tree.version === 1) {
       expect(group.read(id, 'cpu', 'cpu.shares')).toBe('256');
       expect(group.read(id, 'cpu', 'cpu.cfs_quota_us')).toBe('50000');

@@ -69,9 +69,12 @@ describe('a process runs', () => {
 });
 
 describe('a process belongs to a container', () => {
-  test('by the id in its environment', () => {
+  test('by the id in its environment', async () => {
     const env = { ...process.env, [CONTAINER_ID_VARIABLE]: 'this-one' };
-    expect(containerOf(children.start('sleep', ['1000'], { env }).pid)).toBe('this-one');
+    const { pid } = children.start('sleep', ['1000'], { env });
+    // The kernel shows no environment before the program has been loaded.
+    const id = await waitFor(() => containerOf(pid), { what: 'its environment' });
+    expect(id).toBe('this-one');
   });
 
   test('not without the id, and not if there is no such process', () => {

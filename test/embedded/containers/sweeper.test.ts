@@ -1,5 +1,11 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { CONTAINER_ID_VARIABLE, isRunning, readStat } from '../../../src/embedded/containers/proc.ts';
+import {
+  CONTAINER_ID_VARIABLE,
+  environOf,
+  isRunning,
+  processTable,
+  readStat,
+} from '../../../src/embedded/containers/proc.ts';
 import { Sweeper } from '../../../src/embedded/containers/sweeper.ts';
 import { childProcesses } from '../../support/child-processes.ts';
 
@@ -38,6 +44,25 @@ describe('the sweeper kills', () => {
     const escaped = identityOf(Number(line));
     await sweeper.clear({ containerId: 'left-the-session', sinceTicks: 0 });
     expect(isRunning(escaped)).toBe(false);
+  });
+
+  test('processes that load their program when they are looked at', async () => {
+    const env = { ...process.env, [CONTAINER_ID_VARIABLE]: 'loading' };
+    const { line } = await children.startShell('setsid sleep 1000 & echo $!; wait', env);
+    const escaped = identityOf(Number(line));
+    let looks = 0;
+    const isHidden = (pid: number) => pid === escaped.pid && ++looks <= 3;
+    const proc = { processTable, environOf: (pid: number) => (isHidden(pid) ? '' : environOf(pid)) };
+    const patient = new Sweeper((message) => messages.push(message), proc);
+    await patient.clear({ containerId: 'loading', sinceTicks: escaped.startTicks });
+    expect(isRunning(escaped)).toBe(false);
+  });
+
+  test('and no process that has no environment at all', async () => {
+    const { line } = await children.startShell('setsid env -i sleep 1000 & echo $!; wait');
+    const other = identityOf(Number(line));
+    await sweeper.clear({ containerId: 'of-none', sinceTicks: 0 });
+    expect(isRunning(other)).toBe(true);
   });
 
   test('processes that fork meanwhile', async () => {

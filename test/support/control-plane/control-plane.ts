@@ -3,7 +3,7 @@
  * listens on free ports on loopback and keeps everything in a temporary folder. Others may run beside it.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request, type RequestOptions } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -23,7 +23,7 @@ import {
 } from './programs.ts';
 import type { DoubleOptions } from '../api-server/context.ts';
 import { SERVED_TYPES } from '../api-server/served-types.ts';
-import { freePort } from '../free-port.ts';
+import { freePort, ownNumber } from '../free-port.ts';
 import type { Subject } from '../signed-certificate.ts';
 import { kubectlProgram, kubernetesProgram, type ProgramsKind } from '../kubernetes-programs.ts';
 import { PATIENCE_MS, waitFor } from '../wait-for.ts';
@@ -407,9 +407,7 @@ export async function createPlaces(): Promise<Places> {
     controllerManager: await freePort(),
     scheduler: await freePort(),
   };
-  // Random, so that control planes that start at the same moment rarely choose the same.
-  const [third = 0, fourth = 0] = randomBytes(2);
-  const nodeIp = `10.99.${1 + (third % 250)}.${1 + (fourth % 250)}`;
+  const nodeIp = `10.99.${1 + ownNumber(250)}.${1 + randomInt(250)}`;
   return { dir, ca: new CertificateAuthority(pki), nodeIp, ports };
 }
 

@@ -1,13 +1,11 @@
 /** Daemons on one folder of manifests, one after another. Each is killed. */
 import type { Daemon, LogLine } from '../daemon.ts';
 import { CHANGES } from '../runtime-tap.ts';
-import { waitFor } from '../wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../wait-for.ts';
 import { Death, type DeathPoint } from './death.ts';
 import { Judge, problems, type Sight } from './judge.ts';
 import type { Stage } from './stage.ts';
 import { World } from './world.ts';
-
-const PATIENCE_MS = 100_000;
 
 /**
  * When held calls of the last daemon reach the runtime: when the next daemon knows the running containers, just before the first

@@ -5,7 +5,7 @@ import { errnoCode } from '../../../system/system-errors.ts';
 import { errorKind, errorMessage } from '../../../types/errors.ts';
 
 /** A socket without a server fails at once; one whose server hangs does not. */
-const PATIENCE_MS = 1_000;
+const PATIENCE_MS = 5_000;
 /** A runtime may say anything of itself. */
 const TEXT_MAX = 100;
 

@@ -54,6 +54,8 @@ export function podBed() {
       waitFor(() => lines().includes(line), { what: `"${line}" among ${JSON.stringify(lines())}` }),
     /** A shell command that writes a line. */
     say: (line: string) => `echo ${line} >> ${journal}`,
+    /** Shell: whether the line has been written. */
+    has: (line: string) => `grep -qx ${line} ${journal}`,
     read,
     newSandbox,
     /** Runs all containers of the pod at once. */

@@ -51,7 +51,7 @@ const killer = (clock: Clock = systemClock) => new PodKiller({ ...bed.context, c
 
 /** A container that runs until SIGTERM, writes a line and ends; ending takes it `endSeconds`. */
 function server(name: string, more: Partial<Container> = {}, endSeconds = 0): Container {
-  const end = `sleep ${String(endSeconds)}; ${bed.say(`${name}-ends`)}; exit 0`;
+  const end = `${endSeconds > 0 ? `sleep ${String(endSeconds)}; ` : ''}${bed.say(`${name}-ends`)}; exit 0`;
   return shell(name, `trap '${end}' TERM; ${bed.say(`${name}-ready`)}; sleep 1000 & wait`, more);
 }
 async function run(pod: Pod): Promise<RuntimePodStatus> {
@@ -83,9 +83,11 @@ describe('a whole pod', () => {
 
   test('sidecars stop after the regular containers, in reverse order', async () => {
     const sidecar = { restartPolicy: 'Always' };
+    const ending = `until ${bed.has('quick-ends')}; do sleep 0.05; done; ${bed.say('slow-ends')}; exit 0`;
+    const slow = shell('slow', `trap '${ending}' TERM; ${bed.say('slow-ready')}; sleep 1000 & wait`);
     const pod = podOf({
       initContainers: [server('side-1', sidecar), server('side-2', sidecar), server('side-3', sidecar)],
-      containers: [server('slow', {}, 0.3), server('quick')],
+      containers: [slow, server('quick')],
     });
     await killer().killPod(pod, await run(pod), undefined, abort.signal);
     expect(ends('side-1', 'side-2', 'side-3', 'slow', 'quick')).toEqual([

@@ -50,7 +50,7 @@ describe('a watch of logind', () => {
     await waitFor(() => isHeard('shutdown', true), { what: 'the signal to be heard', pauseMs: 200 });
     expect(await holds()).toBe(true);
     await watch.release();
-    expect(await holds()).toBe(false);
+    await waitFor(async () => !(await holds()), { what: 'the lock to go' });
     await waitFor(() => isHeard('cancelled', false), {
       what: 'the end of the shutdown to be heard',
       pauseMs: 200,

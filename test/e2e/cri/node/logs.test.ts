@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
-  existsSync,
   openSync,
   mkdirSync,
   readdirSync,
@@ -16,6 +15,7 @@ import {
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
+import { errnoCode } from '../../../../src/system/system-errors.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { type CriDaemonBed, type CriDaemonOptions, SERVING } from '../../../support/cri-daemon.ts';
 import { describeOnContainerd } from '../../../support/cri-suite.ts';
@@ -217,8 +217,12 @@ function fill(disk: string, filler: string): void {
 
 /** During a rotation the log is missing for a moment. */
 function lastLineOf(file: string): string {
-  if (!existsSync(file)) return '';
-  return readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) ?? '';
+  try {
+    return readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) ?? '';
+  } catch (error) {
+    if (errnoCode(error) === 'ENOENT') return '';
+    throw error;
+  }
 }
 
 interface Entry {

@@ -8,8 +8,9 @@ import { startAgent } from '../../../support/agent.ts';
 import { BUSYBOX_USER_ID } from '../../../support/containerd/images.ts';
 import { SERVE } from '../../../support/cri-daemon.ts';
 import { describeOnBed } from '../../../support/cri-suite.ts';
-import { waitFor } from '../../../support/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../../../support/wait-for.ts';
 
+const EXEC_SECONDS = PATIENCE_MS / 1000;
 const idIn = (containerID = ''): string => containerID.split('://')[1] ?? '';
 
 describeOnBed('a pod that is changed in place', (bed) => {
@@ -81,12 +82,12 @@ describeOnBed('a pod that is changed in place', (bed) => {
       const { containerID } = await runs('debug', 0);
       const id = idIn(containerID);
       const namespace = async (of: string) => {
-        const { stdout } = await bed.runtime.execSync(of, ['readlink', '/proc/self/ns/pid'], 5);
+        const { stdout } = await bed.runtime.execSync(of, ['readlink', '/proc/self/ns/pid'], EXEC_SECONDS);
         return String(stdout);
       };
       expect(await namespace(id)).toBe(await namespace(idIn(other.containerID)));
       // The ephemeral container sees the processes of its target, and is never restarted.
-      const { stdout } = await bed.runtime.execSync(id, ['ps'], 5);
+      const { stdout } = await bed.runtime.execSync(id, ['ps'], EXEC_SECONDS);
       expect(String(stdout)).toContain('trap "exit 0" TERM');
       await bed.runtime.stopContainer(id, 0);
       await waitFor(() => statusOf('debug')?.state?.terminated !== undefined, {

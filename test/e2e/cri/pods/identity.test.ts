@@ -116,7 +116,7 @@ describeOnDaemon('the identity of a pod in the runtime', ({ bed, daemon }) => {
     expect(await bed.runtime.listPodSandbox(ofPod(uid))).toHaveLength(1);
     const logs = join(bed.podLogs(pod.metadata), 'main');
     for (const file of ['0.log', '1.log']) {
-      const lines = await waitFor(() => readFileSync(join(logs, file), 'utf8'), { what: file });
+      const lines = await waitFor(() => readFileSync(join(logs, file), 'utf8') || undefined, { what: file });
       expect(lines).toMatch(/^\S+ stdout F one life\n$/);
     }
   });

@@ -133,7 +133,7 @@ describeOnDaemon('restarts', ({ bed, daemon }) => {
   });
 
   test('a pod that exceeds its active deadline is ended, and fails with DeadlineExceeded', async () => {
-    bed.apply('timed', { activeDeadlineSeconds: 2, containers: [bed.server()] });
+    bed.apply('timed', { activeDeadlineSeconds: 15, containers: [bed.server()] });
     await daemon.running('timed');
     await daemon.inPhase('timed', 'Failed');
     const pod = await daemon.until('timed', 'ended', (one) => main(one)?.state?.terminated !== undefined);

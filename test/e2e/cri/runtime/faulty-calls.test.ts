@@ -72,10 +72,10 @@ describeOnContainerd('faulty calls', ({ containerd, openBed, closeBeds }) => {
     containerd.hold('network-node-a');
     bed.apply('network', { hostNetwork: false, containers: [bed.server()] });
     serve(...names, ...others);
-    await Promise.all(others.map((name) => daemon.running(name)));
 
     const answered = 'has not answered';
     await Promise.all([
+      ...others.map((name) => daemon.running(name)),
       waitsFor(daemon, 'start', 'RunContainerError', answered, 'StartContainer'),
       waitsFor(daemon, 'create', 'CreateContainerError', answered, 'CreateContainer'),
       waitsFor(daemon, 'created', 'CreateContainerError', answered, 'CreateContainer'),

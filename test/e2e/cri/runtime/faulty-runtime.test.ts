@@ -122,7 +122,7 @@ describeOnContainerd('a faulty runtime', ({ containerd, openBed }) => {
     await daemon.onlyPods('stays', 'dies', 'changed', 'job', 'added-1', 'added-2');
     expect(containerStatus(await daemon.running('stays'))).toEqual(containerStatus(stays));
     // One container and one sandbox for each pod.
-    expect(await tasks()).toHaveLength(2 * 5);
+    await waitFor(async () => (await tasks()).length === 2 * 5, { what: 'five sandboxes and containers' });
   });
 
   test('the runtime hangs: calls end by their deadline, and all changes are handled when it answers again', async () => {
