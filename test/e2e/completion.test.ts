@@ -39,6 +39,11 @@ const SHELLS: readonly ShellCase[] = [
   },
 ];
 
+/** Ctrl-U. */
+const CLEAR_LINE = '\u0015';
+const ASKED_MAX = 20;
+const ANSWER_MS = 10_000;
+
 let dir: string;
 let socket: OwnerSocket;
 let terminal: TestTerminal;
@@ -70,22 +75,33 @@ describe.each(SHELLS)('in $shell', ({ shell, flags, setUp, ask }) => {
       TERM: 'dumb',
     };
     terminal = new TestTerminal([shell, ...flags], { dir: home, columns: 120, rows: 40, env });
-    const shows = (text: string | RegExp) =>
+    const shows = (text: string | RegExp, timeoutMs?: number) =>
       waitFor(
         () => (typeof text === 'string' ? terminal.output.includes(text) : text.test(terminal.output)),
         {
           what: `${String(text)} in the terminal of ${shell}`,
+          timeoutMs,
         },
       ).catch((error: unknown) => {
         throw new Error(JSON.stringify(terminal.output), { cause: error });
       });
+    /** The program gives up after a second, so that no shell waits for it: on a busy machine it is asked again. */
+    const answers = async (keys: string, text: string | RegExp) => {
+      for (let asked = 1; asked < ASKED_MAX; asked++) {
+        terminal.type(`${CLEAR_LINE}${keys}`);
+        const isShown = await shows(text, ANSWER_MS).then(
+          () => true,
+          () => false,
+        );
+        if (isShown) return;
+      }
+      await shows(text);
+    };
     terminal.type(`${setUp}; echo is''ready\n`);
     await shows('isready');
     // No pod is named "mai": the shell has to write the rest.
-    terminal.type('statelet get pods -o name mai\t\n');
-    await shows('pod/mail-node-a');
-    terminal.type(ask);
-    await shows(/shop-back-node-a[^]*shop-front-node-a|shop-front-node-a[^]*shop-back-node-a/u);
+    await answers('statelet get pods -o name mai\t\n', 'pod/mail-node-a');
+    await answers(ask, /shop-back-node-a[^]*shop-front-node-a|shop-front-node-a[^]*shop-back-node-a/u);
     expect(terminal.exitCode).toBeUndefined();
   });
 });

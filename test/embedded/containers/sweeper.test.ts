@@ -58,13 +58,6 @@ describe('the sweeper kills', () => {
     expect(isRunning(escaped)).toBe(false);
   });
 
-  test('and no process that has no environment at all', async () => {
-    const { line } = await children.startShell('setsid env -i sleep 1000 & echo $!; wait');
-    const other = identityOf(Number(line));
-    await sweeper.clear({ containerId: 'of-none', sinceTicks: 0 });
-    expect(isRunning(other)).toBe(true);
-  });
-
   test('processes that fork meanwhile', async () => {
     const { pid } = await children.startShell('echo forks; for i in {1..300}; do sleep 1000 & done; wait');
     await sweeper.clear({ sessionId: pid, sinceTicks: 0 });
@@ -73,6 +66,17 @@ describe('the sweeper kills', () => {
 });
 
 describe('the sweeper leaves alone', () => {
+  test('a process that has no environment at all', async () => {
+    const { line } = await children.startShell('setsid env -i sleep 1000 & echo $!; wait');
+    const other = identityOf(Number(line));
+    try {
+      await sweeper.clear({ containerId: 'of-none', sinceTicks: 0 });
+      expect(isRunning(other)).toBe(true);
+    } finally {
+      process.kill(other.pid, 'SIGKILL');
+    }
+  });
+
   test('processes of another session and container', async () => {
     const env = { ...process.env, [CONTAINER_ID_VARIABLE]: 'other' };
     const other = identityOf(children.start('sleep', ['1000'], { env }).pid);

@@ -63,7 +63,7 @@ describe('a client that is not known', () => {
   );
 
   test('that opens some connections has time to authenticate, and then loses the oldest too', async () => {
-    const unauthenticated = { ...limits.unauthenticated, socketsMax: 1, graceMs: 2_000, burstMax: 10 };
+    const unauthenticated = { ...limits.unauthenticated, socketsMax: 1, graceMs: 10_000, burstMax: 10 };
     const { tls } = await bed.open({ limits: { ...limits, headersMs: 30_000, unauthenticated } });
     const sockets = await Promise.all([tls(), tls(), tls()]);
     expect(sockets.every((socket) => !socket.closed)).toBe(true);

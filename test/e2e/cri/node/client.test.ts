@@ -131,7 +131,9 @@ describeOnDaemon('the commands for pods', ({ bed, daemon }) => {
       labelSelector: { 'io.kubernetes.pod.uid': pod.metadata.uid },
     });
     expect(running).toEqual([]);
-    expect((await run('pods')).stdout).toMatch(/short-node-a +0\/1 +Deleted .* Terminated\.Finished\n/);
+    // The command ends once nothing runs; what is left of the pod is cleaned up then.
+    const row = /short-node-a +0\/1 +Deleted .* Terminated\.Finished\n/u;
+    await waitFor(async () => row.test((await run('pods')).stdout), { what: 'the pod to be finished' });
     bed.apply('short', { containers: [bed.server({ env: [{ name: 'AGAIN', value: '1' }] })] });
     const again = await daemon.running('short');
     expect(again.metadata.uid).not.toBe(pod.metadata.uid);
