@@ -73,11 +73,10 @@ export function hollowRoutes(parts: HollowRoutesParts): readonly Route[] {
     routes.set(agent, made);
     return made;
   };
-  const ofNodes = Object.entries(SERVED).map(([path, methods]) => ({
+  const ofNodes = Object.entries(SERVED).map(([path, methods]): Route => ({
     path,
     methods,
-    handle: ((request, response) =>
-      routesOf(request.raw).get(path)?.handle(request, response)) satisfies Route['handle'],
+    handle: (request, response) => routesOf(request.raw).get(path)?.handle(request, response),
   }));
   const ofProcess = [...verbosityRoutes(settings), ...profileRoutes(systemClock)].map((route): Route => {
     const handle: Route['handle'] = (request, response) => {
