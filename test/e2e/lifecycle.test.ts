@@ -89,9 +89,8 @@ test('9: a manifest that is removed and made again at once, later, or under the 
 test('I6: another manifest with the same pod name replaces the file: the two pods never overlap', async () => {
   daemon = await bed.start();
   const go = join(bed.dir, 'go');
-  const first = `trap '${awaitFile(go)}; ${journal.note('first ends')}; exit 0' TERM; ${journal.note('first starts')}; while :; do sleep 1000 & wait $!; done`;
-  const fields = { terminationGracePeriodSeconds: 100, containers: [shell(first)] };
-  writeFileSync(file('web.json'), manifest('web', fields));
+  const containers = [shell(journal.serveWaiting('first', awaitFile(go)))];
+  writeFileSync(file('web.json'), manifest('web', { terminationGracePeriodSeconds: 100, containers }));
   await daemon.running('web');
   await journal.until('first starts');
   writeFileSync(

@@ -17,6 +17,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { containerStatus, type Daemon, DaemonBed } from '../support/daemon.ts';
+import { unlessMoved } from '../support/unless-moved.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { manifest, SERVE, shell } from './manifests.ts';
 
@@ -57,16 +58,6 @@ const pathsOf = (pod: Pod) => {
   );
   return [...rotated, '0.log'].map((name) => join(logsOf(pod), name));
 };
-
-/** Undefined if the log was rotated meanwhile. */
-function unlessMoved<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    return undefined;
-  }
-}
 
 /** The lines of stdout. Throws if a line is not whole. */
 function saidIn(paths: readonly string[]): string[] {

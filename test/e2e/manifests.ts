@@ -47,7 +47,12 @@ export class Journal {
 
   /** Shell: writes `NAME starts`, runs until SIGTERM, takes `seconds` to end, and writes `NAME ends`. */
   serve(name: string, seconds = 0): string {
-    const ending = `sleep ${seconds}; ${this.note(`${name} ends`)}; exit 0`;
+    return this.serveWaiting(name, `sleep ${seconds}`);
+  }
+
+  /** As `serve`; `wait`: shell, by which it takes its time to end. */
+  serveWaiting(name: string, wait: string): string {
+    const ending = `${wait}; ${this.note(`${name} ends`)}; exit 0`;
     // The trap is set before the line is written, so that a signal after the line ends it as wanted.
     return `trap '${ending}' TERM; ${this.note(`${name} starts`)}; while :; do sleep 1000 & wait $!; done`;
   }

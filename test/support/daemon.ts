@@ -459,6 +459,14 @@ export function containerStatus({ status }: Pod, name = 'main'): ContainerStatus
   return all.find((candidate) => candidate.name === name);
 }
 
+/** Whether a container was killed for its memory. Containerd may report an end before its reason: after each restart the last state is read again. */
+export function wasOOMKilled(pod: Pod): boolean {
+  const { state, lastState } = containerStatus(pod) ?? {};
+  return [state, lastState].some(
+    (one) => one?.terminated?.reason === 'OOMKilled' && one.terminated.exitCode === 137,
+  );
+}
+
 export { isRunning };
 
 /**

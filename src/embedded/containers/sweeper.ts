@@ -3,7 +3,7 @@ import { errnoCode } from '../../system/system-errors.ts';
 import { containerIn, environOf, type ProcessStat, processTable } from './proc.ts';
 
 const MAX_PAUSE_MS = 250;
-/** How often a process is looked at again that shows no environment yet. With their pauses these rounds take 126 ms. */
+/** How often a process is looked at again that shows no environment yet. With their pauses these rounds take at least 126 ms. */
 const LOADING_ROUNDS = 6;
 
 /** Of the threads of the kernel, which have no environment. */

@@ -1,5 +1,5 @@
 /** The files of the containerd of a test, and the names that it uses outside its folder. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import {
   mkdirSync,
   mkdtempSync,
@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ownNumber } from '../free-port.ts';
 import { PAUSE } from './images.ts';
 
 /** The names that a bed uses outside its folder. They are stored in the folder, so that the folder is enough to remove the bed. */
@@ -136,12 +137,10 @@ exec "${pluginDir}/bridge"
 `;
 }
 
-/** Random, so that beds which start at the same moment rarely choose the same. */
 function freeSubnet(): string {
   const taken = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   for (;;) {
-    const [second = 0, third = 0] = randomBytes(2);
-    const prefix = `10.${64 + (second % 128)}.${third}.`;
+    const prefix = `10.${64 + ownNumber(128)}.${randomInt(256)}.`;
     if (!taken.some(({ address }) => address.startsWith(prefix))) return `${prefix}0/24`;
   }
 }

@@ -49,9 +49,9 @@ const runtime = (): RuntimeService => ({
 const podIP = () => '127.0.0.1';
 const killer = (clock: Clock = systemClock) => new PodKiller({ ...bed.context, clock }, runtime(), { podIP });
 
-/** A container that runs until SIGTERM, writes a line and ends; ending takes it `endSeconds`. */
-function server(name: string, more: Partial<Container> = {}, endSeconds = 0): Container {
-  const end = `${endSeconds > 0 ? `sleep ${String(endSeconds)}; ` : ''}${bed.say(`${name}-ends`)}; exit 0`;
+/** A container that runs until SIGTERM, waits, writes a line and ends. */
+function server(name: string, more: Partial<Container> = {}, wait = ':'): Container {
+  const end = `${wait}; ${bed.say(`${name}-ends`)}; exit 0`;
   return shell(name, `trap '${end}' TERM; ${bed.say(`${name}-ready`)}; sleep 1000 & wait`, more);
 }
 async function run(pod: Pod): Promise<RuntimePodStatus> {
@@ -83,8 +83,7 @@ describe('a whole pod', () => {
 
   test('sidecars stop after the regular containers, in reverse order', async () => {
     const sidecar = { restartPolicy: 'Always' };
-    const ending = `until ${bed.has('quick-ends')}; do sleep 0.05; done; ${bed.say('slow-ends')}; exit 0`;
-    const slow = shell('slow', `trap '${ending}' TERM; ${bed.say('slow-ready')}; sleep 1000 & wait`);
+    const slow = server('slow', {}, `until ${bed.has('quick-ends')}; do sleep 0.05; done`);
     const pod = podOf({
       initContainers: [server('side-1', sidecar), server('side-2', sidecar), server('side-3', sidecar)],
       containers: [slow, server('quick')],
@@ -117,7 +116,7 @@ describe('a whole pod', () => {
     const pod = podOf({ containers: [server('twin')] });
     const { sandboxId, sandboxConfig } = await bed.newSandbox(pod);
     for (const attempt of [0, 1]) {
-      const twin = server('twin', {}, attempt * 0.3);
+      const twin = server('twin', {}, `sleep ${String(attempt * 0.3)}`);
       await runContainer(bed.runtime, pod, twin, sandboxId, sandboxConfig, attempt);
     }
     await waitFor(() => bed.lines().filter((line) => line === 'twin-ready').length === 2, {

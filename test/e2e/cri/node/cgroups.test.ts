@@ -5,11 +5,11 @@ import { expect, test } from '@jest/globals';
 import { findCgroupMounts } from '../../../../src/agent/policies/cgroups/cgroup-mounts.ts';
 import { readHugePages, readMaxPIDs } from '../../../../src/agent/runtime/node/machine-facts.ts';
 import { processTable } from '../../../../src/embedded/containers/proc.ts';
-import type { Container, ContainerState, Pod } from '../../../../src/types/kubernetes.ts';
+import type { Container, Pod } from '../../../../src/types/kubernetes.ts';
 import { type CriDaemonBed, type CriDaemonOptions, SERVING } from '../../../support/cri-daemon.ts';
 import { noContainerdBecause } from '../../../support/containerd/suite.ts';
 import { describeOnContainerd } from '../../../support/cri-suite.ts';
-import { containerStatus, type Daemon } from '../../../support/daemon.ts';
+import { containerStatus, type Daemon, wasOOMKilled } from '../../../support/daemon.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 const MIB = 2 ** 20;
@@ -183,13 +183,7 @@ describeOnContainerd('cgroups of pods', ({ containerd, openBed }) => {
       containers: [bed.shell('exec tail /dev/zero', resources(limits))],
     });
     bed.apply('child', { containers: [bed.shell(greedy, resources(limits)), bed.server({ name: 'other' })] });
-    // Containerd may report the end before the reason: after each restart the last state is read again.
-    const isOOMKilled = ({ terminated }: ContainerState) =>
-      terminated?.reason === 'OOMKilled' && terminated.exitCode === 137;
-    await daemon.until('main-process', 'killed for it', (pod) => {
-      const { state = {}, lastState = {} } = containerStatus(pod) ?? {};
-      return isOOMKilled(state) || isOOMKilled(lastState);
-    });
+    await daemon.until('main-process', 'killed for it', wasOOMKilled);
     // A container ends only with its main process.
     const { metadata } = await daemon.running('child');
     const outlived = () => bed.containerLog(metadata, 'main').includes('outlived');

@@ -15,11 +15,11 @@ import {
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import { errnoCode } from '../../../../src/system/system-errors.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { type CriDaemonBed, type CriDaemonOptions, SERVING } from '../../../support/cri-daemon.ts';
 import { describeOnContainerd } from '../../../support/cri-suite.ts';
 import { containerStatus, type Daemon, NODE_NAME } from '../../../support/daemon.ts';
+import { unlessMoved } from '../../../support/unless-moved.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 /** Short, for containers that ignore SIGTERM. */
@@ -113,9 +113,8 @@ describeOnContainerd('logs of containers', ({ containerd, openBed }) => {
     const log = join(logsOf(counter), '0.log');
     const inOrder = () => [...filesOf(counter).filter((name) => name !== '0.log'), '0.log'];
     const paths = () => inOrder().map((name) => join(logsOf(counter), name));
-    await waitFor(() => lastLineOf(log).endsWith(' end'), {
-      what: 'the end of the count',
-    });
+    const hasEnded = () => unlessMoved(() => readFileSync(log, 'utf8').trimEnd().endsWith(' end'));
+    await waitFor(hasEnded, { what: 'the end of the count' });
     const isSettled = () => {
       const plain = inOrder().filter((name) => !name.endsWith('.gz'));
       const isSmall = (statSync(log, { throwIfNoEntry: false })?.size ?? Infinity) < maxSizeBytes;
@@ -213,16 +212,6 @@ function fill(disk: string, filler: string): void {
   }
   const { files, ffree } = statfsSync(disk);
   execFileSync('mount', ['-o', `remount,nr_inodes=${files - ffree}`, disk]);
-}
-
-/** During a rotation the log is missing for a moment. */
-function lastLineOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) ?? '';
-  } catch (error) {
-    if (errnoCode(error) === 'ENOENT') return '';
-    throw error;
-  }
 }
 
 interface Entry {

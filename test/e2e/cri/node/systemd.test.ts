@@ -7,7 +7,7 @@ import type { Pod } from '../../../../src/types/kubernetes.ts';
 import type { PodStats, Summary } from '../../../../src/types/stats.ts';
 import { type ContainerdBed, startContainerd } from '../../../support/containerd/containerd.ts';
 import { CriDaemonBed, SERVING } from '../../../support/cri-daemon.ts';
-import { containerStatus, type Daemon, type LogLine, statelet } from '../../../support/daemon.ts';
+import { type Daemon, type LogLine, statelet, wasOOMKilled } from '../../../support/daemon.ts';
 import { SystemdMachine } from '../../../support/systemd/machine.ts';
 import { describeWithSystemd } from '../../../support/systemd/suite.ts';
 import { waitFor } from '../../../support/wait-for.ts';
@@ -135,11 +135,7 @@ describeWithSystemd('with systemd as process 1', () => {
       restartPolicy: 'OnFailure',
       containers: [bed.shell('exec tail /dev/zero', { resources })],
     });
-    // Containerd may report the end before the reason: after each restart the last state is read again.
-    await daemon.until('greedy', 'killed for it', (pod) => {
-      const { state, lastState } = containerStatus(pod) ?? {};
-      return [state, lastState].some((one) => one?.terminated?.reason === 'OOMKilled');
-    });
+    await daemon.until('greedy', 'killed for it', wasOOMKilled);
   });
 
   test('a pod that takes what kubepods.slice has left is evicted', async () => {

@@ -11,7 +11,7 @@ import {
 import { restrictsOomScoreAdj } from '../../../support/containerd/layout.ts';
 import { type CriDaemonBed } from '../../../support/cri-daemon.ts';
 import { describeOnDaemon } from '../../../support/cri-suite.ts';
-import { containerStatus } from '../../../support/daemon.ts';
+import { containerStatus, wasOOMKilled } from '../../../support/daemon.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 /** Prints the user, the group and the other groups of the container's first process. */
@@ -363,13 +363,7 @@ describeOnDaemon('a container of CRI', { beforeStart: makeSeccompProfile }, ({ b
         }),
       ],
     });
-    // Containerd may report the end before the reason: after each restart the last state is read again.
-    await daemon.until('greedy', 'killed for it', (pod) => {
-      const { state = {}, lastState = {} } = containerStatus(pod) ?? {};
-      return [state, lastState].some(
-        ({ terminated }) => terminated?.reason === 'OOMKilled' && terminated.exitCode === 137,
-      );
-    });
+    await daemon.until('greedy', 'killed for it', wasOOMKilled);
   });
 
   test('a missing or unusable command and a missing profile have a status and an event', async () => {
