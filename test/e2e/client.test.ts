@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { BIN } from '../support/built.ts';
 import { completions, DaemonBed, mainProcesses, statelet } from '../support/daemon.ts';
-import { hashOf, readSlowly } from '../support/slow-reader.ts';
+import { distinctLines, hashOf, readSlowly } from '../support/slow-reader.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { manifest, shell } from './manifests.ts';
 
@@ -43,17 +43,18 @@ test('exec runs a command: its output, its input and its exit code pass through'
 });
 
 test('exec, attach and logs give a slow reader all output, until the end of the container', async () => {
-  const lines = 2_000_000;
-  const output = Buffer.from(Array.from({ length: lines }, (_, index) => `${index + 1}\n`).join(''));
+  const output = distinctLines(220_000);
+  const path = join(bed.dir, 'output');
+  writeFileSync(path, output);
   const whole = { bytes: output.length, hash: hashOf(output) };
-  const main = { ...shell(`read go; seq 1 ${lines}`), stdin: true };
+  const main = { ...shell(`read go; cat ${path}`), stdin: true };
   const side = { ...shell('exec sleep 1000'), name: 'side' };
   writeFileSync(file(WEB), manifest('web', { restartPolicy: 'Never', containers: [main, side] }));
   const daemon = await bed.start('--container-log-max-size', '1Gi');
   await daemon.running('web');
   const begin = (...args: string[]) => spawn(process.execPath, [BIN, ...args, '--root-dir', bed.rootDir]);
   const ended = async (child: ChildProcess) => ((await once(child, 'close')) as [number])[0];
-  const words = ['--', 'sh', '-c', `seq 1 ${lines} & seq 1 ${lines} >&2; wait; exit 7`];
+  const words = ['--', 'sh', '-c', `cat ${path} & cat ${path} >&2; wait; exit 7`];
   const exec = spawn(process.execPath, [
     BIN,
     'exec',

@@ -78,7 +78,8 @@ test('are rotated at the configured size while they are written; no line is lost
   const maxSizeBytes = 40_000;
   await start(rotating(maxSizeBytes));
   // Counts until the log was rotated two or three times: no file is removed yet.
-  const batch = 'for k in 1 2 3 4 5 6 7 8 9 10; do echo line $i; i=$((i+1)); done';
+  // seq writes blocks, which end within lines.
+  const batch = `seq -f 'line %.0f' $i $((i+999)); i=$((i+1000)); sleep 0.1`;
   const rotated = `$(ls ${bed.rootDir}/pods/*_counter-*/main | wc -l) -gt 2`;
   apply('counter', {
     containers: [shell(`i=0; until [ ${rotated} ]; do ${batch}; done; echo end; ${SERVE}`)],
@@ -100,7 +101,10 @@ test('are rotated at the configured size while they are written; no line is lost
 
 test('of a container that writes permanently stay bounded: old files are removed, and all files with the pod', async () => {
   await start(rotating(40_000));
-  apply('endless', { terminationGracePeriodSeconds: 1, containers: [shell('while :; do seq 1000; done')] });
+  apply('endless', {
+    terminationGracePeriodSeconds: 1,
+    containers: [shell('while :; do seq 1000; sleep 0.05; done')],
+  });
   const pod = await daemon.running('endless');
   const seen = new Set<string>();
   const areReplaced = () => {

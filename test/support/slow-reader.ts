@@ -27,6 +27,11 @@ export async function readSlowly(stream: Readable, pauseMs: number): Promise<Rea
   return { bytes, hash: hash.digest('hex') };
 }
 
+/** Text of which no two lines are alike. */
+export function distinctLines(count: number): Buffer {
+  return Buffer.from(Array.from({ length: count }, (_, index) => `${index} `.repeat(10)).join('\n') + '\n');
+}
+
 /** No two parts of it are alike, so that what is lost or moved changes the hash. */
 export function distinctBytes(length: number): Buffer {
   const bytes = Buffer.alloc(length);

@@ -19,6 +19,9 @@ export interface WaitOptions {
 /** A pause is this part of the time waited so far, up to a limit: what comes soon is seen at once, and what takes long is checked rarely. */
 const PAUSE_SHARE = 0.1;
 const PAUSE_MAX_MS = 100;
+/** A check that starts a process takes time from what is awaited: it is made again after a few times as long as it took, up to a limit. */
+const CHECK_SHARE = 3;
+const CHECK_PAUSE_MAX_MS = 600;
 
 /**
  * Polls until the answer is neither `undefined` nor `false`, and returns it. Only for things without an event to await: a file
@@ -30,10 +33,13 @@ export async function waitFor<T>(
 ): Promise<T> {
   const begun = performance.now();
   for (;;) {
+    const checkedAt = performance.now();
     const answer = await check();
     if (answer !== undefined && answer !== false) return answer;
-    const waitedMs = performance.now() - begun;
-    if (waitedMs > timeoutMs) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
-    await (news?.() ?? delay(Math.max(pauseMs, Math.min(waitedMs * PAUSE_SHARE, PAUSE_MAX_MS))));
+    const now = performance.now();
+    if (now - begun > timeoutMs) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
+    const soon = Math.min((now - begun) * PAUSE_SHARE, PAUSE_MAX_MS);
+    const rarely = Math.min((now - checkedAt) * CHECK_SHARE, CHECK_PAUSE_MAX_MS);
+    await (news?.() ?? delay(Math.max(pauseMs, soon, rarely)));
   }
 }

@@ -8,7 +8,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { kubectlProgram } from '../../support/kubernetes-programs.ts';
-import { hashOf, readSlowly } from '../../support/slow-reader.ts';
+import { distinctLines, hashOf, readSlowly } from '../../support/slow-reader.ts';
 
 interface Ended {
   readonly code: number;
@@ -68,9 +68,10 @@ describeOnCluster('the streams of a node', (cluster) => {
     ['a WebSocket', 'true'],
     ['SPDY', 'false'],
   ])('exec over %s gives a slow reader all output, and the exit code', async (_, webSockets) => {
-    const lines = 2_500_000;
-    const output = Buffer.from(Array.from({ length: lines }, (_, index) => `${index + 1}\n`).join(''));
-    const args = ['exec', 'web', '-c', 'main', '--', 'sh', '-c', `seq 1 ${lines}; exit 7`];
+    const output = distinctLines(270_000);
+    // Without a command after cat the shell's output would end at once, and containerd would read no more input.
+    await kubectl(['exec', '-i', 'web', '-c', 'main', '--', 'sh', '-c', 'cat > /tmp/output; true'], output);
+    const args = ['exec', 'web', '-c', 'main', '--', 'sh', '-c', 'cat /tmp/output; exit 7'];
     const env = { ...environment(), KUBECTL_REMOTE_COMMAND_WEBSOCKETS: webSockets };
     const child = spawn(program(), args, { env });
     const closed = once(child, 'close');

@@ -1,6 +1,8 @@
 /** What slow clients get of the output of containerd's containers: all of it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
@@ -8,25 +10,29 @@ import { WebSocket } from 'ws';
 import { pingFrame } from '../../../../src/agent/server/streaming/spdy/spdy-frames.ts';
 import { BIN } from '../../../support/built.ts';
 import { describeOnDaemon } from '../../../support/cri-suite.ts';
-import { hashOf, readSlowly } from '../../../support/slow-reader.ts';
+import { distinctLines, hashOf, readSlowly } from '../../../support/slow-reader.ts';
 import { spdyClient } from '../../../support/streaming-client.ts';
 
 const PORT = 8080;
 /** More than the system holds between two ends of a connection. */
-const LINES = 2_500_000;
-const OUTPUT = Buffer.from(Array.from({ length: LINES }, (_, index) => `${index + 1}\n`).join(''));
+const OUTPUT = distinctLines(270_000);
 const WHOLE = { bytes: OUTPUT.length, hash: hashOf(OUTPUT) };
-const WRITES = `seq 1 ${LINES}`;
+const WRITES = 'cat /output/all';
+const MOUNTED = { volumeMounts: [{ name: 'output', mountPath: '/output', readOnly: true }] };
 
 describeOnDaemon('a slow client of containerd', ({ bed, daemon }) => {
   const ends: (() => void)[] = [];
   const socketPath = () => `${bed.rootDir}/statelet.sock`;
 
   beforeAll(async () => {
-    const serving = `seq 1 ${LINES} > /tmp/seq; httpd -p ${PORT} -h /tmp; read go; ${WRITES}; echo end; sleep 1000`;
+    const path = join(bed.dir, 'output');
+    mkdirSync(path);
+    writeFileSync(join(path, 'all'), OUTPUT);
+    const serving = `httpd -p ${PORT} -h /output; read go; ${WRITES}; echo end; sleep 1000`;
     bed.apply('web', {
       hostNetwork: false,
-      containers: [bed.shell(serving, { stdin: true }), bed.server({ name: 'side' })],
+      volumes: [{ name: 'output', hostPath: { path } }],
+      containers: [bed.shell(serving, { stdin: true, ...MOUNTED }), bed.server({ name: 'side', ...MOUNTED })],
     });
     await daemon.running('web');
   });
@@ -96,7 +102,7 @@ describeOnDaemon('a slow client of containerd', ({ bed, daemon }) => {
 
   test('gets all that a port sends over a WebSocket while it sends pings', async () => {
     const path = `/portForward/default/web-node-a?port=${PORT}`;
-    const received = await overWebSocket(path, 'v4.channel.k8s.io', 'GET /seq HTTP/1.0\r\n\r\n');
+    const received = await overWebSocket(path, 'v4.channel.k8s.io', 'GET /all HTTP/1.0\r\n\r\n');
     const answer = received.get(0)!;
     expect(hashOf(answer.subarray(answer.indexOf('\r\n\r\n') + 4))).toBe(WHOLE.hash);
   });
