@@ -57,16 +57,12 @@ describeWithContainerd('a containerd of a test', () => {
   });
   const NOTHING = { folder: false, processes: [], mounts: [] };
 
-  test('leaves nothing when the test has removed its pods', async () => {
-    const bed = await start();
-    await bed.stop();
-    expect(remains(bed.dir)).toEqual(NOTHING);
-  });
-
-  test('has the standard images and the images of the test', async () => {
+  test('has the standard images and the images of the test, and leaves nothing when the test has removed its pods', async () => {
     const bed = await start({ images: [busyboxImage('statelet.test/more:2')] });
     const images = await bed.ctr('images', 'list', '--quiet');
     for (const image of [bed.image, bed.pauseImage, 'statelet.test/more:2']) expect(images).toContain(image);
+    await bed.stop();
+    expect(remains(bed.dir)).toEqual(NOTHING);
   });
 
   test('reports at the end what the test has left, and removes it', async () => {
@@ -76,15 +72,7 @@ describeWithContainerd('a containerd of a test', () => {
     expect(remains(bed.dir)).toEqual(NOTHING);
   });
 
-  test('removes remaining pods without an error if the test allows them', async () => {
-    const bed = await start();
-    await runContainer(bed, 'expected');
-    await bed.kill();
-    await bed.stop({ leftovers: 'remove' });
-    expect(remains(bed.dir)).toEqual(NOTHING);
-  });
-
-  test('restarts after a kill while the containers keep running', async () => {
+  test('restarts after a kill while the containers keep running, and removes them in the end if the test allows it', async () => {
     const bed = await start();
     await runContainer(bed, 'survivor');
     const tasks = async () => /survivor\s+(\d+)\s+RUNNING/.exec(await bed.ctr('tasks', 'list'))?.[1];
@@ -95,6 +83,9 @@ describeWithContainerd('a containerd of a test', () => {
     await bed.restart();
     expect(before).toBeDefined();
     expect(await tasks()).toBe(before);
+    await bed.kill();
+    await bed.stop({ leftovers: 'remove' });
+    expect(remains(bed.dir)).toEqual(NOTHING);
   });
 
   test('runs beside another containerd', async () => {
@@ -104,10 +95,16 @@ describeWithContainerd('a containerd of a test', () => {
     expect(await other.ctr('tasks', 'list')).toMatch(/same-name\s+\d+\s+RUNNING/);
   });
 
-  test('removes the network of a remaining pod', async () => {
+  test('can delay the network of one pod and no other, and removes the networks of remaining pods', async () => {
     const hostPort = 20_000 + (process.pid % 10_000);
     const bed = await start();
-    await runPod(bed, 'forgotten', [{ protocol: 'TCP', containerPort: 80, hostPort, hostIp: '' }]);
+    bed.hold('held');
+    let isUp = false;
+    const held = runPod(bed, 'held').then(() => (isUp = true));
+    await runPod(bed, 'other', [{ protocol: 'TCP', containerPort: 80, hostPort, hostIp: '' }]);
+    expect(isUp).toBe(false);
+    bed.release('held');
+    expect(await held).toBe(true);
     const host = () =>
       ['iptables --wait --table nat --list-rules', 'ip link', 'ls /var/lib/cni/results']
         .map((command) => execFileSync('sh', ['-c', command], { encoding: 'utf8' }))
@@ -120,17 +117,6 @@ describeWithContainerd('a containerd of a test', () => {
     expect(host()).not.toContain(network);
     expect(host()).not.toContain(`--dport ${hostPort}`);
     expect(host()).not.toContain(bridge);
-  });
-
-  test('can delay the network of one pod, and no other', async () => {
-    const bed = await start();
-    bed.hold('held');
-    let isUp = false;
-    const held = runPod(bed, 'held').then(() => (isUp = true));
-    await runPod(bed, 'other');
-    expect(isUp).toBe(false);
-    bed.release('held');
-    expect(await held).toBe(true);
   });
 
   test('is cleaned up when the test is killed', async () => {
