@@ -19,7 +19,8 @@ const MIB = 2 ** 20;
 /** More than other processes on this machine probably use meanwhile. */
 const MARGIN_MIB = 2048;
 /** Uses more than that soon, and then slowly more, as other processes on this machine may free memory meanwhile. */
-const TAKING = 'for i in $(seq 12); do dd if=/dev/zero bs=512M count=1 | sleep 1000 & sleep $((i / 6)); done';
+const TAKING =
+  'for i in $(seq 12); do dd if=/dev/zero bs=512M count=1 | sleep 1000 & sleep $((i / 6 * 3)); done';
 const GREED_PROCESSES = 3_000;
 /** More than other tests start meanwhile: a control plane has a hundred threads. */
 const MARGIN_PROCESSES = 1_500;
