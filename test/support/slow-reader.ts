@@ -27,9 +27,10 @@ export async function readSlowly(stream: Readable, pauseMs: number): Promise<Rea
   return { bytes, hash: hash.digest('hex') };
 }
 
-/** Text of which no two lines are alike. */
+/** Text in lines of about seventy bytes. No two parts of it are alike. */
 export function distinctLines(count: number): Buffer {
-  return Buffer.from(Array.from({ length: count }, (_, index) => `${index} `.repeat(10)).join('\n') + '\n');
+  const line = (n: number) => `${n}a${n}b${n}c${n}d${n}e${n}f${n}g${n}h${n}i${n}j\n`;
+  return Buffer.from(Array.from({ length: count }, (_, index) => line(index)).join(''));
 }
 
 /** No two parts of it are alike, so that what is lost or moved changes the hash. */

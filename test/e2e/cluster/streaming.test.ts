@@ -10,6 +10,9 @@ import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { kubectlProgram } from '../../support/kubernetes-programs.ts';
 import { distinctLines, hashOf, readSlowly } from '../../support/slow-reader.ts';
 
+/** More than the system holds between two ends of a connection. */
+const OUTPUT = distinctLines(270_000);
+
 interface Ended {
   readonly code: number;
   readonly stdout: string;
@@ -46,6 +49,8 @@ describeOnCluster('the streams of a node', (cluster) => {
       ],
     });
     await cluster.podIsReady('web');
+    // Without a command after cat the shell's output would end at once, and containerd would read no more input.
+    await kubectl(['exec', '-i', 'web', '-c', 'main', '--', 'sh', '-c', 'cat > /tmp/output; true'], OUTPUT);
   });
 
   test('exec gives both outputs and the exit code', async () => {
@@ -68,14 +73,11 @@ describeOnCluster('the streams of a node', (cluster) => {
     ['a WebSocket', 'true'],
     ['SPDY', 'false'],
   ])('exec over %s gives a slow reader all output, and the exit code', async (_, webSockets) => {
-    const output = distinctLines(270_000);
-    // Without a command after cat the shell's output would end at once, and containerd would read no more input.
-    await kubectl(['exec', '-i', 'web', '-c', 'main', '--', 'sh', '-c', 'cat > /tmp/output; true'], output);
     const args = ['exec', 'web', '-c', 'main', '--', 'sh', '-c', 'cat /tmp/output; exit 7'];
     const env = { ...environment(), KUBECTL_REMOTE_COMMAND_WEBSOCKETS: webSockets };
     const child = spawn(program(), args, { env });
     const closed = once(child, 'close');
-    expect(await readSlowly(child.stdout, 40)).toEqual({ bytes: output.length, hash: hashOf(output) });
+    expect(await readSlowly(child.stdout, 40)).toEqual({ bytes: OUTPUT.length, hash: hashOf(OUTPUT) });
     expect((await closed)[0]).toBe(7);
   });
 

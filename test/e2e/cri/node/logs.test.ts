@@ -100,7 +100,7 @@ describeOnContainerd('logs of containers', ({ containerd, openBed }) => {
     const sizes = { containerLogMaxSize: String(maxSizeBytes), containerLogMaxFiles: maxFiles };
     await startDaemon({ ...sizes, containerLogMonitorInterval: '1s' });
     // Counts until the log was rotated two or three times: no file is removed yet.
-    const batch = 'n=$((i+100)); while [ $i -lt $n ]; do echo line $i; i=$((i+1)); done; sleep 0.1';
+    const batch = 'for k in 1 2 3 4 5 6 7 8 9 10; do echo line $i; i=$((i+1)); done';
     const counts = `i=0; until [ $(ls /logs/*_counter-*/main | wc -l) -gt 2 ]; do ${batch}; done; echo end; ${SERVING}`;
     const logs = {
       volumes: [{ name: 'logs', hostPath: { path: bed.podLogsDir } }],
