@@ -1,8 +1,9 @@
 /** Eviction of pods that cause pressure: they keep the disks busy, or read the same memory again and again. */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { pressureThresholds } from '../../../../src/agent/policies/eviction/pressure-settings.ts';
+import type { Container } from '../../../../src/types/kubernetes.ts';
 import {
   type EvictingAgent,
   evictablePod,
@@ -17,6 +18,8 @@ keepFilesOnDisk();
 const MIB = 2 ** 20;
 const SCRATCH = { volumes: [{ name: 'scratch', emptyDir: {} }] };
 const MOUNTED = { volumeMounts: [{ name: 'scratch', mountPath: '/scratch' }] };
+/** Holds the pod back: it idles until the test lets it go. */
+const WAITING = 'until [ -e /scratch/go ]; do sleep 0.1; done';
 /** Writes without the page cache, block by block. */
 const WRITING =
   'for i in 1 2 3; do while :; do dd if=/dev/zero of=/scratch/$i bs=4k count=2000 oflag=direct; done & done; wait';
@@ -32,16 +35,33 @@ describeOnBed('a node under pressure', (bed) => {
 
   afterEach(() => agent.cleanUp());
 
-  /** Starts the agent, and a pod that does nothing. */
+  /** Starts the agent when there is no pressure, as no pod is admitted under pressure. */
   async function start(resource: 'io' | 'memory', percent: number, rootDir: string): Promise<void> {
-    await isCalm(resource, percent / 2);
+    await waitFor(() => stalledPercent(resource) < percent / 2, {
+      what: `no process to wait for ${resource}`,
+      pauseMs: 500,
+    });
     const thresholds = pressureThresholds({
       evictionPSI: { [`${resource}.pressure.some.avg10`]: `${percent}%` },
       evictionPSIGracePeriod: {},
     });
     mkdirSync(rootDir);
     agent = await startEvictingAgent(bed.containerd, { rootDir, settings: () => ({ thresholds }) });
-    agent.add(evictablePod('modest', bed.server({ resources: { requests: { memory: '64Mi' } } })));
+  }
+
+  /** Adds a pod, and one that does nothing. The first goes on when both are measured: one that is not measured yet would be evicted first. */
+  async function addWithModest(name: string, script: string, fields: Partial<Container>): Promise<void> {
+    const container = bed.shell(`${WAITING}; ${script}`, { ...fields, ...MOUNTED });
+    const modest = evictablePod('modest', bed.server({ resources: { requests: { memory: '64Mi' } } }));
+    agent.add(evictablePod(name, container, SCRATCH), modest);
+    const areMeasured = async () => {
+      const { pods } = await agent.stats.summary();
+      const uids = pods.filter(({ memory }) => memory !== undefined).map(({ podRef }) => podRef.uid);
+      return [`uid-${name}`, 'uid-modest'].every((uid) => uids.includes(uid));
+    };
+    await waitFor(areMeasured, { what: 'both pods to be measured' });
+    const volume = join(agent.rootDir, 'pods', `uid-${name}`, 'volumes/kubernetes.io~empty-dir/scratch');
+    writeFileSync(join(volume, 'go'), '');
   }
 
   const isEvicted = (name: string) =>
@@ -50,17 +70,11 @@ describeOnBed('a node under pressure', (bed) => {
       pauseMs: 100,
     });
   const statusOf = (name: string) => agent.statusManager.get(`uid-${name}`);
-
-  /** Waits for the end of the pressure, as no pod is admitted under pressure. */
-  const isCalm = (resource: string, percent: number) =>
-    waitFor(() => stalledPercent(resource) < percent, {
-      what: `no process to wait for ${resource}`,
-      pauseMs: 500,
-    });
+  const firstEvicted = () => agent.events.find((event) => event.endsWith(' Evicted'));
 
   test('of I/O evicts the pod that keeps the disks busy', async () => {
     await start('io', IO_PERCENT, join(await bed.containerd.smallDisk('busy', 64 * MIB), 'root'));
-    agent.add(evictablePod('writer', bed.shell(WRITING, MOUNTED), SCRATCH));
+    await addWithModest('writer', WRITING, {});
     await isEvicted('writer');
     expect(statusOf('writer')).toMatchObject({ phase: 'Failed', reason: 'Evicted' });
     expect(statusOf('writer')?.message).toMatch(
@@ -68,20 +82,23 @@ describeOnBed('a node under pressure', (bed) => {
     );
     expect(agent.conditions()).toEqual(['DiskPressure']);
     const told = agent.log.find((line) => line.includes('default/writer (uses '));
-    expect(told).toMatch(/default\/writer \(uses \d+\w*\/s, priority 0\) goes/);
+    expect(told).toMatch(/default\/writer \(uses \d+\w*\/s, priority 0\) goes; next: default\/modest /);
+    expect(firstEvicted()).toBe('writer Evicted');
     expect(agent.state('uid-modest')).toBe('Syncing.Settled');
   });
 
   test('of memory evicts the pod that uses more than it requested', async () => {
     await start('memory', MEMORY_PERCENT, join(bed.containerd.dir, 'turning'));
-    const limited = { resources: { requests: { memory: '1Mi' }, limits: { memory: '32Mi' } }, ...MOUNTED };
-    agent.add(evictablePod('greedy', bed.shell(THRASHING, limited), SCRATCH));
+    // It exceeds its request even while it waits: the pressure may come from another process of this machine.
+    const resources = { requests: { memory: '1Ki' }, limits: { memory: '32Mi' } };
+    await addWithModest('greedy', THRASHING, { resources });
     await isEvicted('greedy');
     expect(statusOf('greedy')).toMatchObject({ phase: 'Failed', reason: 'Evicted' });
     expect(statusOf('greedy')?.message).toContain(
       'The node was low on resource: memory. Threshold of memory.pressure.some.avg10: 8%, observed: ',
     );
     expect(agent.conditions()).toEqual(['MemoryPressure']);
+    expect(firstEvicted()).toBe('greedy Evicted');
     expect(agent.state('uid-modest')).toBe('Syncing.Settled');
   });
 });

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { type Registry, startRegistry } from '../../../support/containerd/registry.ts';
 import type { CriDaemonBed } from '../../../support/cri-daemon.ts';
 import { describeOnContainerd } from '../../../support/cri-suite.ts';
@@ -160,15 +161,20 @@ describeOnContainerd('images', ({ containerd, openBed, closeBeds }) => {
     await daemon.running('next');
 
     const names = Array.from({ length: 8 }, (_, index) => `burst-${index}`);
-    const images = new Map<string, string>();
-    for (const name of names) images.set(name, await registry.push(`${name}:1`));
-    // All at once: while the test makes an image, the daemon is granted another pull.
-    for (const [name, image] of images) bed.apply(name, { containers: [bed.server({ image })] });
-    const { pod = '' } = await daemon.logged('a pull too many', ({ msg }) =>
-      msg.includes('pull QPS exceeded'),
-    );
-    const late = pod.slice('default/'.length, -'-node-a'.length);
-    await waitsFor(daemon, late, 'ImagePullBackOff', 'pull QPS exceeded');
+    for (const name of names)
+      bed.apply(name, { containers: [bed.server({ image: `${proxy.host}/${name}:1` })] });
+    // A slow machine may start pods no faster than pulls are granted. Then all pulls hang now: they fail together, and are tried again together.
+    await Promise.all(names.map((name) => daemon.event(name, 'Pulling')));
+    await proxy.close();
+    await daemon.logged('a pull too many', ({ msg }) => msg.includes('pull QPS exceeded'));
+    // With each try other pods may be refused.
+    const isRefused = (pod: Pod) => {
+      const { reason, message } = containerStatus(pod)?.state?.waiting ?? {};
+      return reason === 'ImagePullBackOff' && message?.includes('pull QPS exceeded');
+    };
+    await daemon.waitFor(async () => (await daemon.pods()).some(isRefused), {
+      what: 'a pod to wait because of too many pulls',
+    });
     for (const name of ['stuck', 'next', ...names]) bed.withdraw(name);
     await daemon.onlyPods();
   });

@@ -173,10 +173,14 @@ describeOnContainerd('logs of containers', ({ containerd, openBed }) => {
       join(podLogsDir, `${namespace}_${name}_${uid}`, 'main', '0.log');
     const filler = join(disk, 'filler');
     await startDaemon({ ...SHORT_BACK_OFF, podLogsDir });
-    bed.apply('talker', { containers: [bed.shell('while :; do seq 100; sleep 0.1; done')], ...QUICK });
+    bed.apply('talker', { containers: [bed.server()] });
     const talker = await daemon.running('talker');
-    await waitFor(() => saidIn([logOf(talker)]).length > 0, { what: 'the first lines' });
+    // More than a page of the log, and only when it is told to: what it says must not fill the disk by itself.
+    const talk = () => bed.exec(talker, ['sh', '-c', 'seq 100 > /proc/1/fd/1']);
+    await talk();
+    await waitFor(() => saidIn([logOf(talker)]).length === 100, { what: 'the first lines' });
     fill(disk, filler);
+    await talk();
 
     const apply = (round: string) =>
       bed.apply('late', { containers: [bed.server()] }, { uid: 'uid-of-late', annotations: { round } });
@@ -190,6 +194,7 @@ describeOnContainerd('logs of containers', ({ containerd, openBed }) => {
     rmSync(filler);
     execFileSync('mount', ['-o', 'remount,nr_inodes=1000', disk]);
     const { length } = readFileSync(logOf(talker));
+    await talk();
     await waitFor(() => readFileSync(logOf(talker)).length > length, { what: 'more lines' });
     apply('second');
     await daemon.running('late');

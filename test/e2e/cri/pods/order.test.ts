@@ -38,11 +38,14 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
       async () => !(await daemon.pods()).some(({ metadata }) => metadata.name.startsWith(`${name}-`)),
       { what: `${name} to be gone` },
     );
+  /** For pods whose containers end at once: a busy machine may need longer than a few seconds for all of them. */
+  const NO_HURRY = { terminationGracePeriodSeconds: 600 };
   const note = (name: string) => ['sh', '-c', `echo ${name} >> /notes/log`];
 
   test('init containers run one by one, each after the start of the sidecars before it, and all containers end in reverse order', async () => {
     bed.apply('ordered', {
       ...withNotes('ordered'),
+      ...NO_HURRY,
       initContainers: [
         writer('first', 'echo first >> /notes/log; sleep 0.2; echo first done >> /notes/log'),
         noted('early', {
@@ -51,7 +54,8 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
           startupProbe: {
             exec: { command: ['test', '-e', '/notes/go'] },
             periodSeconds: 1,
-            failureThreshold: 60,
+            timeoutSeconds: 10,
+            failureThreshold: 1000,
           },
         }),
         writer('second', 'echo second >> /notes/log'),
@@ -71,8 +75,7 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
     appendFileSync(join(notesOf('ordered'), 'go'), '');
     const pod = await daemon.running('ordered');
     expect(pod.status?.phase).toBe('Running');
-    await wrote('ordered', '+main');
-    await wrote('ordered', '+late');
+    for (const name of ['early', 'late', 'main']) await wrote('ordered', `+${name}`);
     const started = lines('ordered');
     expect(started.filter((line) => line !== 'early hook' && line !== '+early')).toEqual([
       'first',
@@ -113,6 +116,7 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
   test('an ended sidecar is started again, and ends when the containers of its pod have completed', async () => {
     bed.apply('job', {
       ...withNotes('job'),
+      ...NO_HURRY,
       restartPolicy: 'Never',
       initContainers: [
         writer(
@@ -148,6 +152,7 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
     try {
       bed.apply('hooked', {
         ...withNotes('hooked'),
+        ...NO_HURRY,
         containers: [
           noted('exec', {
             lifecycle: {
@@ -203,7 +208,8 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
   test('preStop hook, SIGTERM and sidecars share one deadline: after the deadline, the remaining containers get the minimum', async () => {
     bed.apply('slow', {
       ...withNotes('slow'),
-      terminationGracePeriodSeconds: 2,
+      // Long enough for a busy machine to begin the hook.
+      terminationGracePeriodSeconds: 10,
       initContainers: [noted('sidecar', { restartPolicy: 'Always' })],
       containers: [
         writer('main', 'trap "echo TERM >> /notes/log" TERM; while :; do sleep 1000 & wait $!; done', {

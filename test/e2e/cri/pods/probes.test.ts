@@ -144,19 +144,28 @@ describeOnDaemon('probes of real containers', ({ bed, daemon, restart }) => {
   });
 
   test('an exec probe that takes too long fails, and its process is ended', async () => {
-    const command = ['sh', '-c', 'echo begun >> /tmp/probes; exec sleep 600'];
+    // Of each `$$` in a command, one `$` is left.
+    const command = ['sh', '-c', 'echo $$$$ >> /tmp/probes; exec sleep 600'];
     const readinessProbe = { ...EVERY_SECOND, timeoutSeconds: 1, exec: { command } };
     bed.apply('dawdling', { containers: [bed.server({ readinessProbe })] });
     await told(
       'dawdling',
       'Unhealthy',
-      'Readiness probe failed: command timed out: "sh -c echo begun >> /tmp/probes; exec sleep 600" timed out after 1s',
+      'Readiness probe failed: command timed out: "sh -c echo $$ >> /tmp/probes; exec sleep 600" timed out after 1s',
     );
     const pod = await ready('dawdling', false);
-    await waitFor(async () => Number(await sh(pod, 'wc -l < /tmp/probes')) > 2, {
-      what: 'it to be tried again',
-    });
-    expect(Number(await sh(pod, 'pgrep -f "sleep 600" | wc -l'))).toBeLessThanOrEqual(1);
+    const begun = await waitFor(
+      async () => {
+        const pids = (await sh(pod, 'cat /tmp/probes')).trim().split('\n');
+        return pids.length > 2 && pids;
+      },
+      { what: 'it to be tried again' },
+    );
+    // Each try begins after the one before it has ended: only the last may still run.
+    const ofEnded = begun.slice(0, -1).map((pid) => `/proc/${pid}`);
+    expect(
+      await sh(pod, `for one in /proc/1 ${ofEnded.join(' ')}; do [ ! -e $one ] || echo $one; done`),
+    ).toBe('/proc/1\n');
     bed.withdraw('dawdling');
   });
 

@@ -43,7 +43,6 @@ describeOnDaemon('restarts', ({ bed, daemon }) => {
 
   test('a killed container restarts at once; a container that keeps failing waits, and the status shows how long', async () => {
     bed.apply('killed', { containers: [bed.server()] });
-    bed.apply('failing', { containers: [bed.shell('exit 7')] });
     const pod = await daemon.running('killed');
     process.kill(await pidOf(bed.idOf(pod)), 'SIGKILL');
     const again = await restarted('killed');
@@ -51,6 +50,8 @@ describeOnDaemon('restarts', ({ bed, daemon }) => {
       restartCount: 1,
       lastState: { terminated: { exitCode: 137, reason: 'Error', containerID: main(pod)?.containerID } },
     });
+    // Not earlier: the first back-off lasts ten seconds, and must be seen.
+    bed.apply('failing', { containers: [bed.shell('exit 7')] });
     const failing = await daemon.until(
       'failing',
       'backing off',

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import grpc from '@grpc/grpc-js';
 import * as methods from '../../../../../src/agent/runtime/cri/messages/methods.ts';
 import type { ErrorKind, StateletError } from '../../../../../src/types/errors.ts';
-import { waitFor } from '../../../../support/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../../../../support/wait-for.ts';
 import { answer, failure, FakeRuntime } from '../fake-runtime.ts';
 import { podConfig } from '../../../../support/runtime-configs.ts';
 
@@ -26,13 +26,28 @@ describe('a call to a runtime', () => {
     test('fails with DeadlineExceeded, with the names of the call and the runtime', async () => {
       await fake.serve(
         answer(methods.LIST_IMAGES, never),
-        answer(methods.VERSION, () => VERSION),
+        answer(methods.EXEC_SYNC, () => ({ stdout: Buffer.alloc(0), stderr: Buffer.alloc(0), exitCode: 7 })),
       );
       const client = fake.client(500);
       const error = await errorOf(client.listImages());
       expect(error.kind).toBe('DeadlineExceeded');
       expect(error.message).toContain(`${fake.endpoint} has not answered ListImages within 0.5 s`);
-      expect(await client.version()).toEqual(VERSION);
+      // The next call has its own timeout in addition: a busy machine may need longer than half a second.
+      expect((await client.execSync('c', ['true'], PATIENCE_MS / 1000)).exitCode).toBe(7);
+    });
+
+    test('lets the runtime stop a container in the longest time that it knows, not in a longer one', async () => {
+      const asked: number[] = [];
+      await fake.serve(
+        answer(methods.STOP_CONTAINER, ({ timeout }) => {
+          asked.push(timeout);
+          return {};
+        }),
+      );
+      const client = fake.client();
+      for (const seconds of [30, 2 ** 63]) await client.stopContainer('c', seconds);
+      // A Duration of Go has 63 bits of nanoseconds.
+      expect(asked).toEqual([30, Number((2n ** 63n - 1n) / 10n ** 9n)]);
     });
 
     test.each([
