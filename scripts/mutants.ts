@@ -116,7 +116,7 @@ class Trial {
   }
 
   #isWorthIt(layer: Layer, { file }: Mutant, catches: ReadonlyMap<Layer, Catch>): boolean {
-    if (layer !== 'paths' || this.#thorough || /^src\/(?:machines|policies)\//.test(file)) return true;
+    if (layer !== 'paths' || this.#thorough || /^src\/agent\/(?:machines|policies)\//.test(file)) return true;
     return catches.get('simulation') === undefined;
   }
 }

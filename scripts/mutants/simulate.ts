@@ -13,10 +13,15 @@ const WITH_DRIVERS: readonly SimulationOptions[] = [
   { ...DRIVERS, seed: 3, pods: 3, faults: ['drivers'] },
   { ...DRIVERS, seed: 2 },
 ];
+/** They notice `other-disk-counts` and `fewest-processes-first`, which the first two hundred seeds do not notice, or only late. */
+const WITH_EVICTIONS: readonly SimulationOptions[] = [
+  { ...NODE, seed: 199, pods: 15, hours: 0.15, faults: [] },
+  { ...NODE, seed: 5223, hours: 0.15, faults: [] },
+];
 
 const seeds = Array.from({ length: Number(process.argv[2]) }, (_, index) => ({ ...NODE, seed: index + 1 }));
 
-for (const run of [...WITH_DRIVERS, ...seeds]) {
+for (const run of [...WITH_DRIVERS, ...seeds, ...WITH_EVICTIONS]) {
   const { violation } = await simulate(run);
   if (violation === undefined) continue;
   console.log(JSON.stringify({ seed: run.seed, ...violation }));

@@ -142,6 +142,31 @@ describe('disk', () => {
     },
   );
 
+  test('usage of space over the request comes before priority, and priority before the amount over the request', () => {
+    const withSpace = (name: string, requestKi: number, priority: number) =>
+      requestingPod(name, { requests: { 'ephemeral-storage': `${requestKi}Ki` }, priority });
+    const usingSpace = (name: string, usedKi: number) =>
+      statsOf(name, { containers: [{ name: 'main', rootfs: { usedBytes: usedKi * 1024 } }] });
+    const pods = [
+      withSpace('within', 500, -10),
+      withSpace('over-important', 100, 10),
+      withSpace('over-far', 800, 0),
+      withSpace('over-farther', 100, 0),
+    ];
+    const measured = [
+      usingSpace('within', 500),
+      usingSpace('over-important', 900),
+      usingSpace('over-far', 801),
+      usingSpace('over-farther', 102),
+    ];
+    expect(ranked('ephemeral-storage', pods, measured)).toEqual([
+      'over-farther',
+      'over-far',
+      'over-important',
+      'within',
+    ]);
+  });
+
   test('inodes cannot be requested: a pod with any inodes exceeds, and the request in bytes is subtracted', () => {
     const asking = requestingPod('asking', { requests: { 'ephemeral-storage': '1k' } });
     const plain = requestingPod('plain');
