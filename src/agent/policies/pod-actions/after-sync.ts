@@ -5,6 +5,7 @@ import { isRunning } from '../cri/runtime-pod-status.ts';
 import { changesRunning } from '../resize/resize-actions.ts';
 import type { ResyncReason } from './back-off.ts';
 import type { PodActions } from './pod-actions.ts';
+import { isRestartableInitContainer } from './restart.ts';
 
 /** What could not be done: `target` is a container's name, `retryAt` when its back-off is over (Unix milliseconds). */
 interface Failure {
@@ -50,9 +51,13 @@ export function namesWithoutBackOff(
 /** Whether a container is to be started that has not just failed: it must not wait for the back-off of those that failed. */
 export function asksForMoreThan(failed: ReadonlySet<string>, { spec }: Pod, actions: PodActions): boolean {
   if (actions.killPod || actions.createSandbox) return false;
-  // Containers after an init container that fails are not started.
-  const [init] = actions.initContainersToStart;
-  if (init !== undefined) return !failed.has(spec.initContainers?.[init]?.name ?? '');
+  for (const index of actions.initContainersToStart) {
+    const init = spec.initContainers?.[index];
+    if (init === undefined) continue;
+    if (!failed.has(init.name)) return true;
+    // Without a sidecar, the containers after it are started all the same.
+    if (!isRestartableInitContainer(init)) return false;
+  }
   return actions.containersToStart.some((index) => !failed.has(spec.containers[index]?.name ?? ''));
 }
 

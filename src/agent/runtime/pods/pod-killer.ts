@@ -106,7 +106,7 @@ export class PodKiller {
     await this.#killInOrder({ ...kill, reason: '' }, [], signal);
   }
 
-  /** Waits for the containers that have to end before, but not beyond the grace period; then hook, then stop. */
+  /** The hook, then the wait for the containers that have to end before, then the stop. Hook and wait share the grace period. */
   async #killInOrder(
     kill: ContainerKill,
     awaited: readonly Promise<void>[],
@@ -118,17 +118,11 @@ export class PodKiller {
     const spentSeconds = () => Math.floor((clock.now() - begun) / 1000);
     const grantedSeconds = grantedGraceSeconds(kill);
 
-    if (awaited.length > 0) await this.#within(grantedSeconds, awaited, signal);
     if (pod)
       recorder.event(pod.metadata, 'Normal', 'Killing', kill.message || `Stopping container ${status.name}`, {
         container: status.name,
       });
-    if (
-      pod &&
-      container?.lifecycle?.preStop &&
-      spentSeconds() < grantedSeconds &&
-      !this.#hooked.has(status.id)
-    ) {
+    if (pod && container?.lifecycle?.preStop && grantedSeconds > 0 && !this.#hooked.has(status.id)) {
       this.#hooked.add(status.id);
       const podIP = () => this.#node.podIP(pod, kill.podStatus);
       const target = {
@@ -139,8 +133,10 @@ export class PodKiller {
         containerId: status.id,
         podIP,
       };
-      await runPreStopHook(target, grantedSeconds - spentSeconds(), signal);
+      await runPreStopHook(target, grantedSeconds, signal);
     }
+    const leftSeconds = grantedSeconds - spentSeconds();
+    if (awaited.length > 0 && leftSeconds > 0) await this.#within(leftSeconds, awaited, signal);
     signal.throwIfAborted();
     const timeoutSeconds = stopTimeoutSeconds({
       gracePeriodSeconds: grantedSeconds,

@@ -1,6 +1,7 @@
 import { needsSandbox } from '../../policies/pod-actions/after-sync.ts';
 import type { PodActions } from '../../policies/pod-actions/pod-actions.ts';
 import { changesRunning } from '../../policies/resize/resize-actions.ts';
+import { isRestartableInitContainer } from '../../policies/pod-actions/restart.ts';
 import { sandboxView } from '../../policies/cri/runtime-pod-status.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
@@ -288,8 +289,8 @@ export class PodRuntime {
     for (const container of picked(spec.initContainers, actions.initContainersToStart)) {
       const failed = await start(container);
       failures.push(...failed);
-      // No later container is started.
-      if (failed.length > 0) return failures;
+      // No later container is started, but the pod goes on without a sidecar, as with the kubelet.
+      if (failed.length > 0 && !isRestartableInitContainer(container)) return failures;
     }
     failures.push(...(await this.#resize(pod, sandbox.podStatus, actions, signal)));
     for (const container of picked(spec.containers, actions.containersToStart))

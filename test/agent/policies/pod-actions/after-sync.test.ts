@@ -5,6 +5,7 @@ import {
   namesWithoutBackOff,
   resyncReason,
 } from '../../../../src/agent/policies/pod-actions/after-sync.ts';
+import type { Container } from '../../../../src/types/kubernetes.ts';
 import { noActions } from '../../../support/no-actions.ts';
 import { testPod } from '../../../support/pods.ts';
 import { runtimePodStatus } from '../../../support/runtime-pod-status.ts';
@@ -27,6 +28,23 @@ describe('asksForMoreThan', () => {
     const actions = { ...NOTHING, containersToStart: [0, 1] };
     expect(asksForMoreThan(new Set(['a']), POD, actions)).toBe(true);
     expect(asksForMoreThan(new Set(['a', 'b']), POD, actions)).toBe(false);
+  });
+
+  const withInit = (...initContainers: Container[]) => ({ ...POD, spec: { ...POD.spec, initContainers } });
+  const SIDECAR = { name: 'side', restartPolicy: 'Always' };
+  const starting = { ...NOTHING, initContainersToStart: [0], containersToStart: [0] };
+
+  test('no container waits for a sidecar that has failed', () => {
+    expect(asksForMoreThan(new Set(['side']), withInit(SIDECAR), starting)).toBe(true);
+    expect(asksForMoreThan(new Set(['side', 'a']), withInit(SIDECAR), starting)).toBe(false);
+    const both = { ...NOTHING, initContainersToStart: [0, 1] };
+    expect(asksForMoreThan(new Set(['side']), withInit(SIDECAR, { name: 'init' }), both)).toBe(true);
+  });
+
+  test('all containers wait for an init container that has failed', () => {
+    expect(asksForMoreThan(new Set(['init']), withInit({ name: 'init' }), starting)).toBe(false);
+    const both = { ...NOTHING, initContainersToStart: [0, 1] };
+    expect(asksForMoreThan(new Set(['init']), withInit({ name: 'init' }, SIDECAR), both)).toBe(false);
   });
 
   test('a pod that needs a new sandbox waits for its back-off', () => {

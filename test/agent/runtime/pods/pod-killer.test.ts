@@ -277,6 +277,35 @@ describe('the preStop hook', () => {
     expect(ends('main-10')).toEqual(['main-10']);
   });
 
+  test('of a sidecar begins when the pod is told to end, and its time runs beside that of the other containers', async () => {
+    const clock = new VirtualClock();
+    const pod = podOf({
+      initContainers: [
+        server('side-16', { restartPolicy: 'Always', ...preStop({ sleep: { seconds: 10 } }) }),
+      ],
+      containers: [server('main-16', preStop({ sleep: { seconds: 12 } }))],
+    });
+    const killed = killer(clock).killPod(pod, await run(pod), undefined, abort.signal);
+    await settled();
+    expect(bed.events.filter((event) => event.includes('Killing'))).toHaveLength(2);
+    await clock.advance(12_000);
+    await killed;
+    expect(stops.slice(0, 2)).toEqual([
+      ['main-16', 18],
+      ['side-16', 18],
+    ]);
+  });
+
+  test('of a sidecar runs although another container takes the whole grace period', async () => {
+    const hook = exec(bed.say('hooked-17-ends'));
+    const pod = podOf({
+      initContainers: [server('side-17', { restartPolicy: 'Always', ...preStop(hook) })],
+      containers: [server('main-17', preStop(exec('sleep 1000')))],
+    });
+    await killer().killPod(pod, await run(pod), 1, abort.signal);
+    expect(ends('hooked-17', 'side-17')).toEqual(['hooked-17', 'side-17']);
+  });
+
   test('a hook that fails does not delay the stop', async () => {
     const pod = podOf({ containers: [server('main-9', preStop(exec('exit 1')))] });
     await killer().killPod(pod, await run(pod), undefined, abort.signal);

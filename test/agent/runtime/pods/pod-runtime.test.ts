@@ -66,6 +66,39 @@ test('a new sandbox is reported before containers are created in it, and a sandb
   expect(steps).toEqual([`sandbox of ${pod.metadata.uid}`, 'createContainer', 'createContainer']);
 });
 
+/** Syncs a pod whose first container, an init container or a sidecar, cannot be started. Returns the names of the containers that were created. */
+async function createdBeside(restartPolicy: 'Always' | undefined): Promise<readonly string[]> {
+  const pod = podOf({
+    initContainers: [
+      { ...shell('first', 'exit 0'), ...(restartPolicy && { restartPolicy }) },
+      shell('second', 'exit 0'),
+    ],
+    containers: [shell('main', 'sleep 1000')],
+  });
+  const { containers } = await bed.run({ ...pod, spec: { ...pod.spec, initContainers: [], containers: [] } });
+  expect(containers).toEqual([]);
+  const podStatus = await bed.read(pod);
+  const sandboxId = podStatus.sandboxes[0]?.id ?? '';
+  const actions = { ...NOTHING, sandboxId, initContainersToStart: [0, 1], containersToStart: [0] };
+  const runtime = newRuntime({
+    createContainer: (sandbox, config, ...more) =>
+      config.metadata.name === 'first'
+        ? Promise.reject(new Error('no such image'))
+        : bed.runtime.createContainer(sandbox, config, ...more),
+  });
+  const failures = await runtime.syncPod(pod, podStatus, actions, new AbortController().signal);
+  expect(failures.map(({ target }) => target)).toEqual(['first']);
+  return (await bed.read(pod)).containers.map(({ name }) => name).sort();
+}
+
+test('a sidecar that cannot be started keeps no other container of its pod from its start', async () => {
+  expect(await createdBeside('Always')).toEqual(['main', 'second']);
+});
+
+test('after an init container that cannot be started, no other container is started', async () => {
+  expect(await createdBeside(undefined)).toEqual([]);
+});
+
 test('a running container is killed with the message of the kubelet when all containers of its pod restart', async () => {
   const pod = podOf({ containers: [shell('main', 'sleep 1000')] });
   const podStatus = await bed.run(pod);
