@@ -49,6 +49,9 @@ interface Failure {
   readonly what: string;
 }
 
+/** The kubelet looks at deadlines once a second. */
+const PAST_DEADLINE_MS = 1000;
+
 const SYNC_FAILURE: Failure = { reason: 'FailedSync', what: 'error syncing pod, will be tried again' };
 const STOP_FAILURE: Failure = { reason: 'FailedKillPod', what: 'error killing pod' };
 const CLEANUP_FAILURE: Failure = { reason: 'FailedSync', what: 'error cleaning up after the pod' };
@@ -97,9 +100,12 @@ export function providePodMachine(context: AgentContext, parts: PodMachineParts)
         const now = clock.now();
         const delayMs = resyncDelayMs(context.lastOutcome, { syncFrequencyMs, now, random: random() });
         const deadline = context.pod && activeDeadline(context.pod, statusManager.get(context.uid));
-        // The last sync has already seen a deadline that has passed. If that sync failed, it is tried again after its back-off.
-        const isAhead = deadline !== undefined && deadline > now;
-        workQueue.enqueue(context.uid, isAhead ? Math.min(delayMs, deadline - now) : delayMs);
+        // The next sync ends a pod whose deadline has passed. It may have passed during the last one.
+        const untilDeadlineMs = deadline === undefined ? Infinity : deadline - now;
+        workQueue.enqueue(
+          context.uid,
+          Math.min(delayMs, untilDeadlineMs > 0 ? untilDeadlineMs : PAST_DEADLINE_MS),
+        );
       },
       disarmResync: ({ context }) => workQueue.cancel(context.uid),
       reportTerminated: ({ context }) => loop.send({ type: 'POD_TERMINATED', uid: context.uid }),

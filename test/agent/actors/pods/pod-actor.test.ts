@@ -1,11 +1,23 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createActor, fromTransition } from 'xstate';
-import { type Effect, EffectSlots } from '../../../../src/agent/actors/pods/pod-actor.ts';
+import {
+  type Effect,
+  EffectSlots,
+  type PodMachineParts,
+  providePodMachine,
+} from '../../../../src/agent/actors/pods/pod-actor.ts';
 import type { PodEvent } from '../../../../src/agent/machines/pod-machine.ts';
-import { settled } from '../../../../src/simulation/node/virtual-clock.ts';
+import { rfc3339 } from '../../../../src/agent/policies/formats/time.ts';
+import { settled, VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
+import { sleep } from '../../../../src/system/timer.ts';
+import { WorkQueue } from '../../../../src/system/work-queue.ts';
+import { apiPod } from '../../../support/agent.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const STOPPED: PodEvent = { type: 'STOP_DONE' };
 const FAILED: PodEvent = { type: 'STOP_FAILED' };
+
+type Answer = (event: PodEvent) => void;
 
 /** An actor that records the types of its events. */
 const listener = () =>
@@ -92,6 +104,44 @@ describe('the pod gets exactly one event per effect', () => {
     await slots.atRest(actor);
     expect(heard()).toEqual(['AT_REST']);
   });
+});
+
+test('a deadline that passes during a sync is seen by a sync a second after it', async () => {
+  const clock = new VirtualClock();
+  const begun = clock.now();
+  const pod = { ...apiPod('web', 'uid-web'), spec: { containers: [], activeDeadlineSeconds: 62 } };
+  const status = { startTime: rfc3339(begun) };
+  const syncs: number[] = [];
+  const queue = new WorkQueue(clock, () => web.send({ type: 'SyncPodSync' }));
+  const parts = {
+    slots: new EffectSlots(),
+    workQueue: queue,
+    syncFrequencyMs: 60_000,
+    statusManager: { get: () => status, admit: () => undefined },
+    gates: {
+      awaitRuntime: (_: unknown, answer: Answer) => answer({ type: 'RUNTIME_READY' }),
+      awaitRemoval: (_: unknown, answer: Answer) => answer({ type: 'REMOVED' }),
+      requestName: (_: unknown, answer: Answer) => answer({ type: 'NAME_GRANTED' }),
+      requestRoom: (_: unknown, answer: Answer) => answer({ type: 'ADMITTED' }),
+    },
+    effects: {
+      syncPod: async (_: unknown, signal: AbortSignal) => {
+        syncs.push((clock.now() - begun) / 1000);
+        await sleep(clock, 3_000, signal);
+        return { type: 'SYNC_DONE', terminal: false, again: false } as const;
+      },
+    },
+  } as unknown as PodMachineParts;
+  const input = { uid: 'uid-web', fullName: 'web_default', runtimeHolds: 'running' as const };
+  const web = createActor(providePodMachine(testContext({ clock, random: () => 0 }), parts), {
+    input,
+  }).start();
+  web.send({ type: 'SyncPodCreate', pod });
+  await clock.advance(60_000);
+  web.send({ type: 'SyncPodSync' });
+  await clock.advance(5_000);
+  expect(syncs).toEqual([0, 60, 64]);
+  web.stop();
 });
 
 describe('at most one effect per pod (I5)', () => {
