@@ -2,7 +2,7 @@
 import { defer, NEVER, Observable, Subscription } from 'rxjs';
 import { sleep, Timer } from '../../../system/timer.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
-import { errorMessage, StateletError } from '../../../types/errors.ts';
+import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import { ApiError, isExpired, retryAfterMs } from '../service/api-error.ts';
 import type { Collection } from '../service/api-resources.ts';
 import type { ApiObject, ObjectList, ObjectReader, Selectors, WatchEvent } from '../service/api-server.ts';
@@ -125,8 +125,8 @@ class Reflector<T extends ApiObject> {
     if (this.#options.signal.aborted) return 'watch';
     if (error === undefined && (events > 0 || clock.now() - begunAt >= SHORT_MS))
       return clock.now() - this.#listedAt < relistAfterMs ? 'watch' : 'list';
-    // A watch that had worked was cut, which is no problem.
-    if (isUnanswered(error) && events > 0) return 'watch';
+    // A watch that had worked was cut, which is no problem. One with wrong events may have missed some.
+    if (isUnanswered(error) && errorKind(error) !== 'Internal' && events > 0) return 'watch';
     await this.#pause(
       'watch',
       error ?? new StateletError('Unavailable', 'the server ends each watch at once'),

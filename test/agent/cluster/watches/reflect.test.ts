@@ -123,6 +123,19 @@ describe('a set of objects', () => {
 });
 
 describe('the end of a watch', () => {
+  test('because its events are not in their order leads to a list after a pause, as one may have been missed', async () => {
+    const watch = await listed(pod('a', '3'));
+    watch.send('MODIFIED', pod('a', '12'));
+    watch.send('ADDED', pod('b', '11'));
+    await clock.advance(0);
+    expect(last().problem).toBe('cannot watch pods: the events of the watch are not in their order');
+    expect([api.lists, api.watches]).toEqual([[], []]);
+    await clock.advance(1_000);
+    (await nextList()).answer('12', pod('a', '12'), pod('b', '11'));
+    await clock.advance(0);
+    expect(names(last())).toEqual(['a', 'b']);
+  });
+
   test('by its time leads to another watch from the last version, also that of a bookmark', async () => {
     const watch = await listed(pod('a', '3'));
     watch.send('MODIFIED', pod('a', '12'));
