@@ -58,7 +58,8 @@ function removeSocket(socket: string): void {
 
 function bind(server: SocketServer, socket: string, mode: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    // Not once: a connection that cannot be accepted is an error too.
+    server.on('error', reject);
     server.listen(socket, () => {
       chmodSync(socket, mode);
       resolve();

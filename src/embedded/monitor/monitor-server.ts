@@ -68,7 +68,8 @@ export class MonitorServer {
     const server = createServer((socket) => this.#accept(socket));
     this.#server = server;
     await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
+      // Not once: a connection that cannot be accepted is an error too.
+      server.on('error', reject);
       server.listen(path, resolve);
     });
     chmodSync(path, 0o600);

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorMessage } from '../../../types/errors.ts';
 import { trackConnections } from '../listen.ts';
-import { serveRoutes, type Service } from './serve-routes.ts';
+import { lingerAndClose, serveRoutes, type Service } from './serve-routes.ts';
 import type { TLSMaterial } from './tls-material.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 
@@ -88,8 +88,6 @@ function boundRequests(server: Server, requestMs: number): void {
   });
 }
 
-/** As long as Go's server waits. */
-const LINGER_MS = 500;
 const BROKEN: ReadonlyMap<string, string> = new Map([
   ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
   ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
@@ -104,10 +102,7 @@ function answerBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
   const status = BROKEN.get(error.code ?? '') ?? '400 Bad Request';
   const headers = 'Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n';
   socket.end(`HTTP/1.1 ${status}\r\n${headers}${status}`);
-  // A client that still sends would not read the answer if the connection ended at once.
-  socket.resume();
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
-  socket.once('close', () => clearTimeout(timer));
+  lingerAndClose(socket);
 }
 
 /** Before a connection is secured, the server looks whether there is another certificate or client CA. */

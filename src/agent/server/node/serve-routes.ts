@@ -65,6 +65,17 @@ async function upgrade(raw: IncomingMessage, socket: Duplex, head: Buffer, servi
   }
 }
 
+/** How long a client may take to read an answer that ends the connection, as with Go. */
+const LINGER_MS = 500;
+
+/** For a connection whose answer is its end: what the client still sends is dropped, and a client that does not close it is left. */
+export function lingerAndClose(socket: Duplex): void {
+  // A client that still sends would not read the answer if the connection ended at once.
+  socket.resume();
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  socket.once('close', () => clearTimeout(timer));
+}
+
 /** Lets an ordinary response be written to a connection that asks for an upgrade, which Node leaves alone. The response ends it. */
 function answerOnSocket(socket: Socket, response: ServerResponse): void {
   response.shouldKeepAlive = false;
@@ -72,6 +83,7 @@ function answerOnSocket(socket: Socket, response: ServerResponse): void {
   response.once('finish', () => {
     response.detachSocket(socket);
     socket.end();
+    lingerAndClose(socket);
   });
 }
 

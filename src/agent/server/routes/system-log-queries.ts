@@ -6,7 +6,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { posix } from 'node:path';
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { getSystemErrorMessage } from 'node:util';
@@ -31,6 +31,8 @@ export interface SystemLogPlaces {
   readonly dir: string;
   /** The command that shows the journal. */
   readonly journalctl: string;
+  /** How long a query may take. Default: as long as with the kubelet. */
+  readonly limitMs?: number;
 }
 
 /** As long as the kubelet lets a query take. */
@@ -61,7 +63,7 @@ export async function serveServiceLogs(
   const isCompressed = raw.headers['accept-encoding'] === 'gzip';
   const gone = new AbortController();
   response.once('close', () => gone.abort());
-  const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(LIMIT_MS)]);
+  const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(places.limitMs ?? LIMIT_MS)]);
   response.writeHead(200, {
     'Content-Type': 'text/plain;charset=UTF-8',
     ...(isCompressed && { 'Content-Encoding': 'gzip' }),
@@ -122,6 +124,7 @@ async function copyJournal(
   out: Writable,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const outputs: Readable[] = [];
   try {
     // Throws for arguments that no command can have: too long ones, or with a null byte.
     const child = spawn(journalctl, args, {
@@ -129,12 +132,15 @@ async function copyJournal(
       signal,
       killSignal: 'SIGKILL',
     });
-    child.stdout.pipe(out, { end: false });
-    child.stderr.pipe(out, { end: false });
+    outputs.push(child.stdout, child.stderr);
+    for (const output of outputs) output.pipe(out, { end: false });
     await once(child, 'close');
     return true;
   } catch {
     return signal.aborted;
+  } finally {
+    // After the time limit a slow client has not read all of it: the rest must not be written after the end of the answer.
+    for (const output of outputs) output.unpipe(out).destroy();
   }
 }
 

@@ -1,5 +1,5 @@
 /** `/logs`: the files of /var/log, as Go's FileServer serves them, and the logs of services. */
-import { constants, type Stats } from 'node:fs';
+import { constants, type ReadStream, type Stats } from 'node:fs';
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { basename, join, posix } from 'node:path';
@@ -125,10 +125,18 @@ async function sendFile(
     ...dated,
   });
   if (end < start) response.end();
-  else
-    await pipeline(file.createReadStream({ start, end, autoClose: false }), response).catch(() =>
-      response.destroy(),
-    );
+  else await sendBytes(file.createReadStream({ start, end, autoClose: false }), end + 1 - start, response);
+}
+
+/** A file that became shorter meanwhile breaks the connection: the client would wait for the rest. */
+async function sendBytes(content: ReadStream, length: number, response: ServerResponse): Promise<void> {
+  try {
+    await pipeline(content, response, { end: false });
+    if (content.bytesRead === length) response.end();
+    else response.destroy();
+  } catch {
+    response.destroy();
+  }
 }
 
 function isUnchanged({ raw }: RouteRequest, { mtimeMs }: Stats): boolean {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, request } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Router } from '../../../../src/agent/server/node/router.ts';
@@ -144,6 +144,21 @@ describe('a request for an upgrade', () => {
   test('at a route that accepts no upgrade is answered as any other', async () => {
     const { raw } = await serve([shows]);
     expect(await raw(upgrade('/show/web/x'))).toMatch(/^HTTP\/1\.1 200 OK\r\n.*"pod":"web"/su);
+  });
+
+  test.each([
+    ['has sent more, and closes the connection', (socket: Socket) => socket.destroy()],
+    ['has sent more, and keeps the connection open', () => undefined],
+  ])('that is refused leaves no connection behind, if its client %s', async (_, end) => {
+    const { promise: closed, resolve } = Promise.withResolvers<undefined>();
+    const { port } = await serve([], { began: () => () => resolve(undefined) });
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => undefined);
+    socket.write(`${upgrade('/other')}more`);
+    await once(socket, 'data');
+    end(socket);
+    await closed;
+    socket.destroy();
   });
 
   test('is refused in HTTP, and the connection ends', async () => {

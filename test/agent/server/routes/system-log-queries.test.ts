@@ -1,4 +1,13 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
@@ -46,11 +55,34 @@ ${shows}
   chmodSync(join(root, 'journalctl'), 0o755);
 }
 
+const readIfThere = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : '');
+
 const ask = async (query: string, path = '') => {
   const { status, body } = await server.ask(`/logs/${path}?${query}`);
   return { status, body };
 };
 const shown = (body: string) => ({ status: 200, body });
+
+test.each(['identity', 'gzip'])(
+  'a client that is slow gets what was shown within the time limit, and the end of the answer (%s)',
+  async (encoding) => {
+    // What cannot be compressed fills the buffers in both cases.
+    hasJournal(`echo $$ > ${root}/pid; exec cat /dev/urandom`);
+    const places = { dir, journalctl: join(root, 'journalctl'), limitMs: 500 };
+    const limited = await new RouteServer(systemLogRoutes(ENABLED, places)).open();
+    try {
+      const sent = get(`${limited.url}/logs/?query=kubelet`, { headers: { 'accept-encoding': encoding } });
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      const pid = await waitFor(() => Number(readIfThere(join(root, 'pid'))), { what: 'journalctl' });
+      await waitFor(() => !existsSync(`/proc/${pid}`), { what: 'the end of journalctl' });
+      const shown = await buffer(response);
+      expect((encoding === 'gzip' ? gunzipSync(shown) : shown).length).toBeGreaterThan(0);
+      expect(limited.defects).toEqual([]);
+    } finally {
+      limited.close();
+    }
+  },
+);
 
 describe('the logs of services', () => {
   test('are those of the journal', async () => {

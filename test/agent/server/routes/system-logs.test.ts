@@ -1,5 +1,15 @@
 import { execFileSync as run } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -78,6 +88,19 @@ describe('a file', () => {
     await waitFor(() => openBelow(dir) === 0, { what: 'the file to be closed' });
     expect((await text(await server.begin('/logs/large'))).length).toBe(20e6);
   });
+});
+
+test('a file that becomes shorter while it is sent ends the connection', async () => {
+  const path = join(dir, 'large');
+  writeFileSync(path, '');
+  truncateSync(path, 2 ** 30);
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+  socket.write('GET /logs/large HTTP/1.1\r\nHost: a\r\n\r\n');
+  socket.write('GET /logs/syslog HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  await once(socket, 'data');
+  truncateSync(path, 2 ** 20);
+  // The client would take the next answer for the rest of the file.
+  expect((await text(socket)).includes('hello')).toBe(false);
 });
 
 describe('a folder', () => {

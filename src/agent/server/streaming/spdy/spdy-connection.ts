@@ -45,11 +45,13 @@ export class SpdyConnection {
   /** Read from the peer so far. */
   #chunks = 0;
   #stopWaiting: () => void = () => undefined;
+  #endHold: () => void = () => undefined;
 
   constructor(socket: Duplex, options: SpdyConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
     this.#nextId = options.side === 'client' ? 1 : 2;
+    if (options.side === 'server') socket.once('close', () => this.#endHold());
     this.closed = this.#run();
   }
 
@@ -175,9 +177,14 @@ export class SpdyConnection {
     }
   }
 
+  /** A client that is gone ends the wait: what it has sent is of no use any more. What a server has sent is read to its end. */
   async #hold(wait: Promise<void>): Promise<void> {
     this.#isHeld = true;
-    await wait;
+    await new Promise<void>((resolve, reject) => {
+      wait.then(resolve, reject);
+      this.#endHold = resolve;
+      if (this.#options.side === 'server' && this.#socket.closed) resolve();
+    });
     this.#isHeld = false;
   }
 

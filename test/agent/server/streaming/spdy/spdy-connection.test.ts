@@ -129,6 +129,33 @@ describe('streams of a connection', () => {
   });
 });
 
+test.each(['breaks', 'is destroyed'])(
+  'a connection that %s ends although the reader of a stream of the server is behind',
+  async (end) => {
+    const [near, far] = await socketPair();
+    const { promise, resolve } = Promise.withResolvers<SpdyStream>();
+    const server = serve(far, resolve);
+    const client = new SpdyConnection(near, { side: 'client' });
+    opened.push(client);
+    client.open(headers('stdin')).write(Buffer.alloc(2_000_000));
+    const served = await promise;
+    await once(served, 'readable');
+    await settled(() => served.readableLength);
+    if (end === 'breaks') {
+      near.resetAndDestroy();
+      // A reset is noticed with the next write.
+      await once(near, 'close');
+      const writing = setInterval(() => served.write('x'), 1);
+      await server.closed.finally(() => clearInterval(writing));
+    } else {
+      server.destroy();
+      await server.closed;
+    }
+    // What has come can still be read.
+    await once(served.resume(), 'close');
+  },
+);
+
 test('the end of a connection lets the peer read what was sent before', async () => {
   const { client } = await connect((stream) => {
     stream.resume().end('last words', () => opened[0]?.end());
