@@ -5,7 +5,7 @@ import { outputWritten } from './terminal.ts';
 
 interface CommandOptions {
   readonly env?: NodeJS.ProcessEnv;
-  /** After this time the command is killed. */
+  /** After this time the command is killed, and is not waited for any more: what it has started, or the kernel, may keep it. */
   readonly timeoutMs?: number;
 }
 
@@ -26,15 +26,24 @@ export async function runCommand(
   { env = process.env, timeoutMs = 0 }: CommandOptions = {},
 ): Promise<void> {
   const child = spawn(command, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
-  // Node's own time limit goes on for a command that could not be started.
-  const timer = timeoutMs > 0 ? setTimeout(() => child.kill('SIGKILL'), timeoutMs) : undefined;
   const output = new BoundedOutput();
   child.stderr.on('data', (chunk: Buffer) => output.add(chunk));
+  // Node's own time limit goes on for a command that could not be started.
+  let timer: NodeJS.Timeout | undefined;
+  let isTimeout = false;
   const ending = await new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
-    child.once('error', reject).once('close', (code, signal) => resolve(code ?? signal));
+    child.on('error', reject).once('close', (code, signal) => resolve(code ?? signal));
+    const giveUp = () => {
+      isTimeout = true;
+      child.kill('SIGKILL');
+      child.stderr.destroy();
+      child.unref();
+      resolve('SIGKILL');
+    };
+    if (timeoutMs > 0) timer = setTimeout(giveUp, timeoutMs);
   }).finally(() => clearTimeout(timer));
   if (ending === 0) return;
-  throw new CommandError(output.toString().trim() || `${command} ended with ${ending}`, child.killed);
+  throw new CommandError(output.toString().trim() || `${command} ended with ${ending}`, isTimeout);
 }
 
 const NOTIFY_TIMEOUT_MS = 30_000;

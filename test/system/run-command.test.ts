@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { BoundedOutput, runCommand, takeServiceManager } from '../../src/system/run-command.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { installedProgram } from '../support/installed-program.ts';
 
 const shell = (script: string, timeoutMs?: number) =>
@@ -32,6 +33,20 @@ describe('a command', () => {
 
   test('that takes too long is killed', async () => {
     await expect(shell('exec sleep 1000', 10)).rejects.toMatchObject({ isTimeout: true });
+  });
+
+  test('that takes too long is not waited for, also if a process that it has started goes on', async () => {
+    const path = join(dir, 'pid');
+    const failure = shell(`sleep 1000 & echo $! > ${path}; wait`, 500).catch((error: unknown) => error);
+    const pid = await waitFor(() => existsSync(path) && Number(readFileSync(path, 'utf8')), {
+      what: 'sleep',
+    });
+    try {
+      expect(await failure).toMatchObject({ isTimeout: true });
+      expect(() => process.kill(pid, 0)).not.toThrow();
+    } finally {
+      process.kill(pid);
+    }
   });
 
   test('that does not exist is an error of the system', async () => {
