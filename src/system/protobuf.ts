@@ -50,12 +50,14 @@ export function bytesUpTo(limit: number): ValueType<Buffer> {
   return { ...bytes, read: (reader) => Buffer.copyBytesFrom(reader.bytes(), 0, limit) };
 }
 
-/** All integer types that are varints without zigzag. */
+const INT64_MAX = 2n ** 63n - 1n;
+
+/** All integer types that are varints without zigzag. 2^63, which the largest int64 becomes as a number of JavaScript, stands for it. */
 export const int: ValueType<number> = {
   wireType: WireType.Varint,
   zero: 0,
   read: (reader) => Number(reader.int64()),
-  write: (writer, value) => void writer.int64(value),
+  write: (writer, value) => void writer.int64(value === 2 ** 63 ? INT64_MAX : value),
 };
 
 export const bool: ValueType<boolean> = {

@@ -105,6 +105,13 @@ describe('a message of protocol buffers', () => {
     expect(ours.decode(write({ number, user: { value: number } }))).toMatchObject({ number, user: number });
   });
 
+  test('carries the largest int64, which is 2^63 as a number of JavaScript', () => {
+    const number = Number(2n ** 63n - 1n);
+    const largest = Buffer.from('18ffffffffffffffff7f', 'hex');
+    expect(Buffer.from(ours.encode({ number }))).toEqual(largest);
+    expect(ours.decode(largest)).toMatchObject({ number });
+  });
+
   const full = {
     text: 'ä€😀',
     flag: true,

@@ -76,7 +76,7 @@ export function containerCalls(context: CallContext): ContainerCalls {
     },
     stopContainer: (containerId, timeoutSeconds, options) => {
       const timeoutMs = timeoutSeconds * 1000 + context.timeoutMs;
-      const request = { containerId, timeout: timeoutSeconds };
+      const request = { containerId, timeout: Math.min(timeoutSeconds, GO_SECONDS_MAX) };
       const stopped = context.call(methods.STOP_CONTAINER, request, { ...options, timeoutMs });
       return end(containerId, stopped);
     },
@@ -92,6 +92,9 @@ export function containerCalls(context: CallContext): ContainerCalls {
     },
   };
 }
+
+/** The longest time of a runtime in Go. With a longer one, containerd kills the container at once. */
+const GO_SECONDS_MAX = 9_223_372_036;
 
 /** containerd's message if the client of StartContainer went away before the process was started. */
 const START_GIVEN_UP = /^failed to create containerd task: .*context canceled/;
