@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { invalid } from '../../types/errors.ts';
 import type { NodeSettings, VerificationPolicy } from '../../types/node-settings.ts';
+import { goDuration } from '../policies/formats/duration.ts';
 import { allowlistProblem, VERIFICATION_POLICIES } from '../policies/images/image-pull.ts';
 import { IDS_UNIT } from '../policies/security/id-mappings.ts';
 import { sysctlPatternProblem } from '../policies/security/sysctls.ts';
@@ -346,11 +347,32 @@ export function resolveNodeSettings(given: GivenSettings): NodeSettings {
   const { flags, file, fileName } = given;
   const settings = resolveSettings<NodeSettings>(NODE_SETTINGS, given);
   checkThresholds(settings);
+  checkImageAges(settings, fileName);
   checkAllowlist(settings, fileName);
   checkMemorySettings(settings, fileName);
   const isGiven = (flags.enforceNodeAllocatable ?? file.enforceNodeAllocatable) !== undefined;
   checkReservedSettings(settings, isGiven, fileName);
-  return settings;
+  return { ...settings, serializeImagePulls: isSerialized(settings, given) };
+}
+
+/** As with the kubelet, `maxParallelImagePulls` alone is enough for parallel pulls. */
+function isSerialized(
+  { serializeImagePulls, maxParallelImagePulls: parallel }: NodeSettings,
+  { flags, file, fileName }: GivenSettings,
+): boolean {
+  if ((flags.serializeImagePulls ?? file.serializeImagePulls) === undefined) return parallel < 2;
+  if (!serializeImagePulls || parallel < 2) return serializeImagePulls;
+  const rule = 'cannot be larger than 1 unless serializeImagePulls (--serialize-image-pulls) is false';
+  throw invalid(`${fileName}: maxParallelImagePulls: ${rule} (got ${parallel})`);
+}
+
+function checkImageAges(
+  { imageMaximumGCAgeMs: most, imageMinimumGCAgeMs: least }: NodeSettings,
+  fileName: string,
+): void {
+  if (most === 0 || most > least) return;
+  const rule = `must be greater than imageMinimumGCAge (--minimum-image-ttl-duration), ${goDuration(least)}`;
+  throw invalid(`${fileName}: imageMaximumGCAge: ${rule} (got ${goDuration(most)})`);
 }
 
 function checkAllowlist(settings: NodeSettings, fileName: string): void {

@@ -49,6 +49,7 @@ function ownFields(config: StateletConfig): Fields {
     syncFrequency: goDuration(config.syncFrequencyMs),
     fileCheckFrequency: goDuration(config.fileCheckFrequencyMs),
     httpCheckFrequency: goDuration(config.httpCheckFrequencyMs),
+    serializeImagePulls: config.node.serializeImagePulls,
     healthzPort: healthz?.port ?? 0,
     healthzBindAddress: healthz?.host ?? flags.healthzBindAddress ?? file.healthzBindAddress ?? '',
     logging: { ...file.logging, ...logging },

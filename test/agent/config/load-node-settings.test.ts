@@ -67,6 +67,17 @@ test("without flags and file everything is the kubelet's default", () => {
   });
 });
 
+test.each([
+  [{}, undefined, true],
+  [{ maxParallelImagePulls: 1 }, undefined, true],
+  [{ maxParallelImagePulls: 2 }, undefined, false],
+  [{ maxParallelImagePulls: 1, serializeImagePulls: false }, undefined, false],
+  [{ maxParallelImagePulls: 2, serializeImagePulls: true }, false, false],
+])('whether pulls are serialized, with %j and the flag %s: %s', (file, flag, wanted) => {
+  const flags = flag === undefined ? {} : { serializeImagePulls: flag };
+  expect(resolve(flags, file).serializeImagePulls).toBe(wanted);
+});
+
 test('every field of the table is a field of KubeletConfiguration', () => {
   const fields = ALL_NODE_SETTINGS.flatMap(({ field }) => field?.split('.')[0] ?? []);
   expect(Object.keys(KUBELET_CONFIGURATION_SCHEMA.properties ?? {})).toEqual(expect.arrayContaining(fields));
@@ -118,6 +129,18 @@ describe('a value that is not valid is an error that names', () => {
       { imageGcLowThreshold: 90 },
       {},
       'imageGCLowThresholdPercent (--image-gc-low-threshold): must be below imageGCHighThresholdPercent, 85 (got 90)',
+    ],
+    [
+      'parallel pulls that are serialized',
+      { serializeImagePulls: true },
+      { maxParallelImagePulls: 5 },
+      'kubelet.yaml: maxParallelImagePulls: cannot be larger than 1 unless serializeImagePulls (--serialize-image-pulls) is false (got 5)',
+    ],
+    [
+      'both ages of images',
+      {},
+      { imageMinimumGCAge: '1h', imageMaximumGCAge: '1h' },
+      'kubelet.yaml: imageMaximumGCAge: must be greater than imageMinimumGCAge (--minimum-image-ttl-duration), 1h0m0s (got 1h0m0s)',
     ],
     [
       'the policies',
