@@ -100,12 +100,11 @@ export function providePodMachine(context: AgentContext, parts: PodMachineParts)
         const now = clock.now();
         const delayMs = resyncDelayMs(context.lastOutcome, { syncFrequencyMs, now, random: random() });
         const deadline = context.pod && activeDeadline(context.pod, statusManager.get(context.uid));
-        // The next sync ends a pod whose deadline has passed. It may have passed during the last one.
         const untilDeadlineMs = deadline === undefined ? Infinity : deadline - now;
-        workQueue.enqueue(
-          context.uid,
-          Math.min(delayMs, untilDeadlineMs > 0 ? untilDeadlineMs : PAST_DEADLINE_MS),
-        );
+        // A deadline may have passed during the last sync, and the next one sees it. What has failed, a stop for example, is tried again after its back-off.
+        const pastDeadlineMs = context.lastOutcome.kind === 'failed' ? Infinity : PAST_DEADLINE_MS;
+        const dueMs = untilDeadlineMs > 0 ? untilDeadlineMs : pastDeadlineMs;
+        workQueue.enqueue(context.uid, Math.min(delayMs, dueMs));
       },
       disarmResync: ({ context }) => workQueue.cancel(context.uid),
       reportTerminated: ({ context }) => loop.send({ type: 'POD_TERMINATED', uid: context.uid }),
