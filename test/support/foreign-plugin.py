@@ -68,7 +68,7 @@ M = classes()
 REGISTRY, OWN = sys.argv[1:3]
 SOCKET = os.path.join(REGISTRY, "foreign.sock")
 ENDPOINT = os.path.join(OWN, "questions.sock") if os.environ.get("ENDPOINT") else ""
-SOFT_MET = 1
+NOT_MET, SOFT_MET = 0, 1
 
 
 def say(*words):
@@ -102,8 +102,11 @@ def evict_pods(request, _context):
 
 
 def threshold(request, _context):
-    answer = M["ThresholdMetResponse"](threshold_value=1, observed_value=2, met_type=SOFT_MET, eviction_scope="memory")
-    answer.candidate_pods.extend(pod for pod in request.active_pods if pod.metadata.name.startswith("candidate"))
+    candidates = [pod for pod in request.active_pods if pod.metadata.name.startswith("candidate")]
+    # Without candidates, a threshold that is met would be one for all pods.
+    met = SOFT_MET if candidates else NOT_MET
+    answer = M["ThresholdMetResponse"](threshold_value=1, observed_value=2, met_type=met, eviction_scope="memory")
+    answer.candidate_pods.extend(candidates)
     return answer
 
 
