@@ -1,6 +1,7 @@
 /** The requests of probes and lifecycle hooks: addresses, paths, headers, commands and time limits. */
 import { StateletError } from '../../../types/errors.ts';
 import type { Container } from '../../../types/kubernetes.ts';
+import { goRequestURI } from '../formats/go-url.ts';
 import { ExecSize, expandVariables } from '../cri/exec-size.ts';
 import type { Probe } from './probe.ts';
 
@@ -73,7 +74,7 @@ export function httpRequest(
   return {
     ...address,
     scheme: action.scheme?.toLowerCase() === 'https' ? 'https' : 'http',
-    path: requestPath(action.path ?? ''),
+    path: goRequestURI(action.path ?? ''),
     ...requestHeaders(action.httpHeaders ?? [], address, what),
   };
 }
@@ -105,13 +106,6 @@ function portNumber(port: number | string, { name, ports = [] }: Container): num
       ? `container ${name} has no port of the name "${port}"; name it in the container's ports`
       : `invalid port number: ${port}; give one from 1 to ${PORT_MAX}`;
   throw new StateletError('InvalidArgument', cause);
-}
-
-/** The path and query of `path`, which may be any part of a URL. */
-function requestPath(path: string): string {
-  const base = 'http://localhost';
-  const url = URL.canParse(path, base) ? new URL(path, base) : new URL(encodeURI(`/${path}`), base);
-  return `${url.pathname.startsWith('/') ? '' : '/'}${url.pathname}${url.search}`;
 }
 
 /** A handler that gives an empty `Accept` or `User-Agent` sends no such header. */

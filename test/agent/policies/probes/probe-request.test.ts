@@ -69,6 +69,27 @@ describe('httpGet', () => {
     expect(get({ path }).host).toBe('10.0.0.7');
   });
 
+  test.each([
+    ['/a/../b/./c', '/a/../b/./c'],
+    ['/a/%2e%2e/b', '/a/%2e%2e/b'],
+    ['/a\\b|c', '/a%5Cb%7Cc'],
+    ['/ä(x)', '/%C3%A4%28x%29'],
+    ["/(x)!*'[y]", "/(x)!*'[y]"],
+    ['/a%zz?b#c', '/a%25zz%3Fb%23c'],
+    ['/a?', '/a?'],
+    ['/a?b?c|d#e', '/a?b?c|d'],
+    ['/a?b c', '/a?b%20c'],
+    ['///a//b', '///a//b'],
+    ['http://user@[fd00::1]:80/x', '/x'],
+    ['http://host:port/x', '/http://host:port/x'],
+    ['a/b:c', '/a/b:c'],
+    ['1a:b/c', '/1a:b/c'],
+    ['/x\ty', '/x%09y'],
+    ['*', '/*'],
+  ])('of "%s" is asked for as Go writes it: %s', (path, wanted) => {
+    expect(get({ path }).path).toBe(wanted);
+  });
+
   test('headers that are not given are filled in', () => {
     expect(get({})).toMatchObject({
       hostHeader: '10.0.0.7:8080',
