@@ -190,6 +190,16 @@ describe('a watch', () => {
     await done;
   });
 
+  test('shows a pod of which only the CPUs that it has for itself have changed', async () => {
+    const { shown, stop, done } = begin('pods', { watchOnly: true, output: 'name' });
+    await waitFor(() => listeners === 1, { what: 'the watch' });
+    pods = pods.map((one) => (one.pod.metadata.name === 'db' ? { ...one, ownCpus: '2-3' } : one));
+    tellChange();
+    await seen(() => shown.out, /^pod\/db\n$/u);
+    stop.abort();
+    await done;
+  });
+
   test('of a pod that goes shows it once more, and of no other', async () => {
     const { shown, stop, done } = begin('pod db', { watch: true, output: 'name' });
     await seen(() => shown.out, /^pod\/db\n$/u);

@@ -95,6 +95,8 @@ function watchEvents(recent: OwnerApi['events'], after: number, response: Server
   };
   response.writeHead(200, { 'Content-Type': JSON_TYPE });
   response.flushHeaders();
+  // Nothing may happen for hours.
+  response.socket?.setTimeout(0);
   for (const event of recent.list(after)) tell({ type: 'ADDED', event });
   response.once('close', recent.watch(tell));
 }

@@ -87,6 +87,7 @@ function isSame(one: ServedPod, other: ServedPod): boolean {
     one.pod === other.pod &&
     one.status === other.status &&
     one.state === other.state &&
-    one.waitsFor === other.waitsFor
+    one.waitsFor === other.waitsFor &&
+    one.ownCpus === other.ownCpus
   );
 }

@@ -1,5 +1,5 @@
 import { createServer, get, type IncomingMessage, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -159,6 +159,16 @@ describe('GET /events', () => {
     response.on('error', () => undefined);
     sent.destroy();
     await waitFor(async () => (await connections()) === 0, { what: 'the connection to be closed' });
+  });
+
+  test('watch=true goes on although nothing happens for longer than a connection may be idle', async () => {
+    let socket: Socket | undefined;
+    server.setTimeout(60_000).once('connection', (connected: Socket) => (socket = connected));
+    const sent = get(url('/events?watch=true'));
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    expect(socket?.timeout).toBe(0);
+    response.on('error', () => undefined);
+    sent.destroy();
   });
 
   test('a client that does not read loses the connection, and the agent goes on', async () => {
