@@ -190,12 +190,13 @@ describe('a watch', () => {
     await done;
   });
 
-  test('shows a pod of which only the CPUs that it has for itself have changed', async () => {
-    const { shown, stop, done } = begin('pods', { watchOnly: true, output: 'name' });
+  test('of whole pods shows one of which only the CPUs that it has for itself have changed', async () => {
+    const { shown, stop, done } = begin('pods', { watchOnly: true, output: 'json' });
     await waitFor(() => listeners === 1, { what: 'the watch' });
     pods = pods.map((one) => (one.pod.metadata.name === 'db' ? { ...one, ownCpus: '2-3' } : one));
     tellChange();
-    await seen(() => shown.out, /^pod\/db\n$/u);
+    await seen(() => shown.out, /^[^]*"name": "db"[^]*\n\}\n$/u);
+    expect(shown.out).toContain(': "2-3"');
     stop.abort();
     await done;
   });
