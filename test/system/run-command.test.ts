@@ -10,6 +10,9 @@ import { BoundedOutput, runCommand, takeServiceManager } from '../../src/system/
 import { waitFor } from '../support/wait-for.ts';
 import { installedProgram } from '../support/installed-program.ts';
 
+/** For a busy machine to start a shell. */
+const LONG_ENOUGH_MS = 5_000;
+
 const shell = (script: string, timeoutMs?: number) =>
   runCommand('sh', ['-c', script], timeoutMs === undefined ? {} : { timeoutMs });
 
@@ -37,7 +40,9 @@ describe('a command', () => {
 
   test('that takes too long is not waited for, also if a process that it has started goes on', async () => {
     const path = join(dir, 'pid');
-    const failure = shell(`sleep 1000 & echo $! > ${path}; wait`, 500).catch((error: unknown) => error);
+    const failure = shell(`sleep 1000 & echo $! > ${path}; wait`, LONG_ENOUGH_MS).catch(
+      (error: unknown) => error,
+    );
     const pid = await waitFor(() => existsSync(path) && Number(readFileSync(path, 'utf8')), {
       what: 'sleep',
     });
