@@ -1,9 +1,6 @@
 /** Settings for real containers, with the kubelet's flags and fields. */
 import { isIP } from 'node:net';
-import { invalid } from '../../types/errors.ts';
-import type { NodeSettings, VerificationPolicy } from '../../types/node-settings.ts';
-import { goDuration } from '../policies/formats/duration.ts';
-import { allowlistProblem, VERIFICATION_POLICIES } from '../policies/images/image-pull.ts';
+import type { NodeSettings } from '../../types/node-settings.ts';
 import { IDS_UNIT } from '../policies/security/id-mappings.ts';
 import { sysctlPatternProblem } from '../policies/security/sysctls.ts';
 import {
@@ -12,13 +9,13 @@ import {
   MEMORY_SETTINGS,
   RESERVED_SETTINGS,
 } from './kubelet/reserved-settings.ts';
+import { checkImageSettings, IMAGE_SETTINGS, isSerialized } from './kubelet/image-settings.ts';
 import { MEMORY_MANAGER_SETTINGS } from './kubelet/memory-manager-settings.ts';
 import { RESOURCE_MANAGER_SETTINGS } from './kubelet/resource-manager-settings.ts';
 import {
   type GivenSettings,
   atLeast,
   between,
-  burst,
   bytes,
   duration,
   flagOrNot,
@@ -39,8 +36,6 @@ const socket = (value: string) =>
   value === '' || value.startsWith('unix:///')
     ? undefined
     : 'unix:///PATH, the socket of a CRI image service';
-
-const verificationPolicy = text as Kind<VerificationPolicy>;
 
 export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<NodeSettings[Name]> } = {
   imageServiceEndpoint: {
@@ -197,98 +192,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     description: 'handlers of the RuntimeClasses that pods may name, as NAME=HANDLER, separated by commas',
     problem: (value) => (value.every((item) => /^[^=]+=[^=]+$/u.test(item)) ? undefined : 'NAME=HANDLER'),
   },
-  serializeImagePulls: {
-    flag: '--serialize-image-pulls [BOOL]',
-    field: 'serializeImagePulls',
-    default: true,
-    kind: flagOrNot,
-    description: 'whether images are pulled one at a time',
-  },
-  maxParallelImagePulls: {
-    field: 'maxParallelImagePulls',
-    default: 0,
-    kind: number,
-    problem: atLeast(0),
-    description: 'how many images are pulled at a time, if pulls are not serialized; 0: no limit',
-  },
-  registryPullQPS: {
-    flag: '--registry-qps <N>',
-    field: 'registryPullQPS',
-    default: 5,
-    kind: number,
-    problem: atLeast(0),
-    description: 'how many images are pulled a second; 0: no limit',
-  },
-  registryBurst: {
-    flag: '--registry-burst <N>',
-    field: 'registryBurst',
-    default: 10,
-    kind: burst,
-    problem: atLeast(1),
-    description: 'how many images are pulled in a short burst',
-  },
-  imageCredentialProviderConfig: {
-    flag: '--image-credential-provider-config <PATH>',
-    default: '',
-    kind: text,
-    description:
-      'file that names credential provider plugins, or a folder of such files (.json, .yaml, .yml)',
-  },
-  imageCredentialProviderBinDir: {
-    flag: '--image-credential-provider-bin-dir <DIR>',
-    default: '',
-    kind: text,
-    description: 'where the programs of credential provider plugins are',
-  },
-  imagePullCredentialsVerificationPolicy: {
-    field: 'imagePullCredentialsVerificationPolicy',
-    default: 'NeverVerifyPreloadedImages',
-    kind: verificationPolicy,
-    description: 'which pods have to show credentials for an image that is present',
-    problem: (value) =>
-      VERIFICATION_POLICIES.includes(value) ? undefined : `one of ${VERIFICATION_POLICIES.join(', ')}`,
-  },
-  preloadedImagesVerificationAllowlist: {
-    field: 'preloadedImagesVerificationAllowlist',
-    default: [],
-    kind: list,
-    description: 'images that need no credentials with the policy NeverVerifyAllowlistedImages',
-    problem: (value) => {
-      const problem = value.map(allowlistProblem).find((found) => found !== undefined);
-      return problem && `names of images without tag, or REGISTRY/PATH/*: ${problem}`;
-    },
-  },
-  imageMinimumGCAgeMs: {
-    flag: '--minimum-image-ttl-duration <DURATION>',
-    field: 'imageMinimumGCAge',
-    kind: duration,
-    default: 120_000,
-    description: 'how long an unused image is kept at least',
-    problem: atLeast(0),
-  },
-  imageMaximumGCAgeMs: {
-    field: 'imageMaximumGCAge',
-    default: 0,
-    kind: duration,
-    problem: atLeast(0),
-    description: 'how long an unused image is kept at most; 0: no limit',
-  },
-  imageGCHighThresholdPercent: {
-    flag: '--image-gc-high-threshold <PERCENT>',
-    field: 'imageGCHighThresholdPercent',
-    kind: number,
-    default: 85,
-    description: 'disk usage above which unused images are removed',
-    problem: between(0, 100),
-  },
-  imageGCLowThresholdPercent: {
-    flag: '--image-gc-low-threshold <PERCENT>',
-    field: 'imageGCLowThresholdPercent',
-    kind: number,
-    default: 80,
-    description: 'disk usage at which the removal of unused images stops',
-    problem: between(0, 100),
-  },
+  ...IMAGE_SETTINGS,
   containerLogMaxSizeBytes: {
     flag: '--container-log-max-size <SIZE>',
     field: 'containerLogMaxSize',
@@ -346,51 +250,11 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
 export function resolveNodeSettings(given: GivenSettings): NodeSettings {
   const { flags, file, fileName } = given;
   const settings = resolveSettings<NodeSettings>(NODE_SETTINGS, given);
-  checkThresholds(settings);
-  checkImageAges(settings, fileName);
-  checkAllowlist(settings, fileName);
+  checkImageSettings(settings, fileName);
   checkMemorySettings(settings, fileName);
   const isGiven = (flags.enforceNodeAllocatable ?? file.enforceNodeAllocatable) !== undefined;
   checkReservedSettings(settings, isGiven, fileName);
   return { ...settings, serializeImagePulls: isSerialized(settings, given) };
-}
-
-/** As with the kubelet, `maxParallelImagePulls` alone is enough for parallel pulls. */
-function isSerialized(
-  { serializeImagePulls, maxParallelImagePulls: parallel }: NodeSettings,
-  { flags, file, fileName }: GivenSettings,
-): boolean {
-  if ((flags.serializeImagePulls ?? file.serializeImagePulls) === undefined) return parallel < 2;
-  if (!serializeImagePulls || parallel < 2) return serializeImagePulls;
-  const rule = 'cannot be larger than 1 unless serializeImagePulls (--serialize-image-pulls) is false';
-  throw invalid(`${fileName}: maxParallelImagePulls: ${rule} (got ${parallel})`);
-}
-
-function checkImageAges(
-  { imageMaximumGCAgeMs: most, imageMinimumGCAgeMs: least }: NodeSettings,
-  fileName: string,
-): void {
-  if (most === 0 || most > least) return;
-  const rule = `must be greater than imageMinimumGCAge (--minimum-image-ttl-duration), ${goDuration(least)}`;
-  throw invalid(`${fileName}: imageMaximumGCAge: ${rule} (got ${goDuration(most)})`);
-}
-
-function checkAllowlist(settings: NodeSettings, fileName: string): void {
-  const { imagePullCredentialsVerificationPolicy: policy, preloadedImagesVerificationAllowlist } = settings;
-  if (preloadedImagesVerificationAllowlist.length === 0 || policy === 'NeverVerifyAllowlistedImages') return;
-  const rule = 'imagePullCredentialsVerificationPolicy must be NeverVerifyAllowlistedImages with it';
-  const problem = `preloadedImagesVerificationAllowlist: ${rule} (got ${policy})`;
-  throw invalid(`${fileName}: ${problem}`);
-}
-
-function checkThresholds({
-  imageGCHighThresholdPercent: high,
-  imageGCLowThresholdPercent: low,
-}: NodeSettings) {
-  if (low < high) return;
-  throw invalid(
-    `imageGCLowThresholdPercent (--image-gc-low-threshold): must be below imageGCHighThresholdPercent, ${high} (got ${low})`,
-  );
 }
 
 /** All rows of the table. */

@@ -4,6 +4,7 @@ import { readFile, rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import type { Server as SocketServer } from 'node:net';
 import { join } from 'node:path';
+import { listening } from '../../system/listening.ts';
 import { replaceFile } from '../../system/replace-file.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { close } from './listen.ts';
@@ -56,15 +57,9 @@ function removeSocket(socket: string): void {
   }
 }
 
-function bind(server: SocketServer, socket: string, mode: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    // Not once: a connection that cannot be accepted is an error too.
-    server.on('error', reject);
-    server.listen(socket, () => {
-      chmodSync(socket, mode);
-      resolve();
-    });
-  });
+async function bind(server: SocketServer, socket: string, mode: number): Promise<void> {
+  await listening(server, socket);
+  chmodSync(socket, mode);
 }
 
 /** Calls `use` with a path to the socket that is valid until the promise settles. Rejects when there is no such folder. */

@@ -66,7 +66,7 @@ export function boundedServer(limits = SERVER_LIMITS, onRequest?: RequestListene
 export function listen(server: SocketServer, listener: Listener): Promise<number> {
   const { host, port, what } = listener;
   return new Promise((resolve, reject) => {
-    // Not once: a connection that cannot be accepted, as the machine has no memory or files left, is an error too, and the next one may work.
+    // Not once: as in `listening`, later errors are passed over.
     server.on('error', (error: NodeJS.ErrnoException) => {
       const message = `cannot serve ${what} on ${hostPort(host, port)}: ${adviceOn(error, listener)}`;
       reject(new StateletError('FailedPrecondition', message, { cause: error }));

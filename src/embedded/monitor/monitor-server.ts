@@ -1,6 +1,7 @@
 import { chmodSync, fchmodSync, readlinkSync, statSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { removePrivateSync } from '../../system/files/remove-tree.ts';
+import { listening } from '../../system/listening.ts';
 import type { ContainerEvent, ContainerStats } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Engine } from '../containers/engine.ts';
@@ -67,11 +68,7 @@ export class MonitorServer {
     fchmodSync(this.#dirFd, 0o700);
     const server = createServer((socket) => this.#accept(socket));
     this.#server = server;
-    await new Promise<void>((resolve, reject) => {
-      // Not once: a connection that cannot be accepted is an error too.
-      server.on('error', reject);
-      server.listen(path, resolve);
-    });
+    await listening(server, path);
     chmodSync(path, 0o600);
   }
 

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { patientCalls } from '../../../system/files/patient-calls.ts';
 import { type GrpcServer, grpcServer, servedMethod } from '../../../system/grpc/grpc-server.ts';
+import { listening } from '../../../system/listening.ts';
 import { makeFolder } from '../../../system/make-folder.ts';
 import { isAbsence } from '../../../system/system-errors.ts';
 import { REGISTER, type RegisterRequest } from './device-messages.ts';
@@ -34,11 +35,8 @@ export class RegistrationSocket {
     await removeSockets(this.#folder);
     const server = createServer((socket) => this.#serve().serve(socket));
     server.maxConnections = CONNECTIONS_MAX;
-    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-    server.once('error', reject).listen(join(this.#folder, SOCKET), () => resolve(undefined));
-    await promise;
+    await listening(server, join(this.#folder, SOCKET));
     this.#server = server;
-    server.off('error', reject).on('error', () => undefined);
     // An open server must not keep the process alive.
     server.unref();
   }

@@ -68,7 +68,7 @@ async function upgrade(raw: IncomingMessage, socket: Duplex, head: Buffer, servi
 /** How long a client may take to read an answer that ends the connection, as with Go. */
 const LINGER_MS = 500;
 
-/** For a connection whose answer is its end: what the client still sends is dropped, and a client that does not close it is left. */
+/** For a connection whose answer is its end: what the client still sends is dropped, and soon the connection is closed if the client does not do it. */
 export function lingerAndClose(socket: Duplex): void {
   // A client that still sends would not read the answer if the connection ended at once.
   socket.resume();

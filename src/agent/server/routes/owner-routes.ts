@@ -6,7 +6,7 @@ import type { OwnNodeFacts } from '../../../types/node-facts.ts';
 import type { Why } from '../../policies/why/why-pod.ts';
 import type { EventChange, RecentEvents } from '../recent-events.ts';
 import { type ApplyApi, applyRoute, objectRoutes, type ObjectsApi, refuse } from './apply-routes.ts';
-import { answerJSON, JSON_TYPE, RequestError, type Route, type RouteRequest } from './route.ts';
+import { answerJSON, beginJSONLines, RequestError, type Route, type RouteRequest } from './route.ts';
 import type { NodeApi } from './node-api.ts';
 import { type WatchedPods, watchPodsRoute } from './watch-pods.ts';
 
@@ -93,10 +93,7 @@ function watchEvents(recent: OwnerApi['events'], after: number, response: Server
     response.write(`${JSON.stringify({ type, object: event })}\n`);
     if (response.writableLength > UNREAD_BYTES_MAX) response.destroy();
   };
-  response.writeHead(200, { 'Content-Type': JSON_TYPE });
-  response.flushHeaders();
-  // Nothing may happen for hours.
-  response.socket?.setTimeout(0);
+  beginJSONLines(response);
   for (const event of recent.list(after)) tell({ type: 'ADDED', event });
   response.once('close', recent.watch(tell));
 }

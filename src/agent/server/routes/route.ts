@@ -65,3 +65,10 @@ export function answerJSON(
 ): void {
   answer(response, 200, goJSON(value, indent), { 'Content-Type': JSON_TYPE, ...headers });
 }
+
+/** Begins an answer of one object a line, which ends when the client goes. Nothing may happen for hours. */
+export function beginJSONLines(response: ServerResponse): void {
+  response.writeHead(200, { 'Content-Type': JSON_TYPE });
+  response.flushHeaders();
+  response.socket?.setTimeout(0);
+}

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ServedPod } from '../../../types/served-pod.ts';
 import { shownPod } from './local-routes.ts';
-import { JSON_TYPE, type Route } from './route.ts';
+import { beginJSONLines, type Route } from './route.ts';
 
 export interface WatchedPods {
   pods(): Iterable<ServedPod>;
@@ -26,10 +26,7 @@ export function watchPodsRoute(watched: WatchedPods): Route {
     path: '/watch/pods',
     methods: ['GET'],
     handle: (_, response) => {
-      response.writeHead(200, { 'Content-Type': JSON_TYPE });
-      response.flushHeaders();
-      // The pods may be as they are for long.
-      response.socket?.setTimeout(0);
+      beginJSONLines(response);
       new PodWatch(watched, response).begin();
     },
   };
